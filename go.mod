@@ -1,0 +1,3 @@
+module github.com/thrum-rpc/thrum
+
+go 1.25.0

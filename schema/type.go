@@ -1,0 +1,170 @@
+package schema
+
+import "github.com/thrum-rpc/thrum/diag"
+
+// Kind is what a type is, with typedefs resolved.
+type Kind uint8
+
+const (
+	Invalid Kind = iota
+	Void         // the absence of a result
+	Bool
+	I8
+	I16
+	I32
+	I64
+	Float // 32 bits; fbthrift
+	Double
+	String // text; UTF-8 is expected and not enforced by Thrift
+	Binary
+	UUID // 16 bytes; Apache Thrift
+	Enum
+	List
+	Set
+	Map
+	Struct // struct, union and exception; see Flavor
+)
+
+var kindNames = [...]string{
+	Invalid: "invalid", Void: "void", Bool: "bool", I8: "i8", I16: "i16", I32: "i32", I64: "i64",
+	Float: "float", Double: "double", String: "string", Binary: "binary", UUID: "uuid",
+	Enum: "enum", List: "list", Set: "set", Map: "map", Struct: "struct",
+}
+
+// String returns the Thrift keyword of k.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "invalid"
+}
+
+// IsInteger reports whether k is one of I8, I16, I32 and I64.
+func (k Kind) IsInteger() bool { return k >= I8 && k <= I64 }
+
+// IsContainer reports whether k is List, Set or Map.
+func (k Kind) IsContainer() bool { return k >= List && k <= Map }
+
+// Type is a use of a type: a base type, a container, an enum or a struct,
+// possibly under a typedef's name and with annotations of its own.
+type Type struct {
+	kind        Kind
+	key, elem   *Type
+	strct       *StructDef
+	enum        *EnumDef
+	typedef     *Typedef
+	annotations Annotations
+}
+
+var basics = func() (t [Struct + 1]*Type) {
+	for k := Void; k <= UUID; k++ {
+		t[k] = &Type{kind: k}
+	}
+	return t
+}()
+
+// Basic returns the type of a kind between Void and UUID. It panics on other
+// kinds, which need their parts.
+func Basic(k Kind) *Type {
+	if k < Void || k > UUID {
+		panic("schema: Basic: " + k.String() + " is not a base type")
+	}
+	return basics[k]
+}
+
+// ListOf returns list<elem>.
+func ListOf(elem *Type) *Type { return &Type{kind: List, elem: elem} }
+
+// SetOf returns set<elem>.
+func SetOf(elem *Type) *Type { return &Type{kind: Set, elem: elem} }
+
+// MapOf returns map<key, elem>.
+func MapOf(key, elem *Type) *Type { return &Type{kind: Map, key: key, elem: elem} }
+
+// WithAnnotations returns t as used with annotations of its own, which stand
+// before those that t has already.
+func (t *Type) WithAnnotations(a Annotations) *Type {
+	if len(a) == 0 {
+		return t
+	}
+	c := *t
+	c.annotations = append(a[:len(a):len(a)], t.annotations...)
+	return &c
+}
+
+// Kind returns what t is, with typedefs resolved.
+func (t *Type) Kind() Kind { return t.kind }
+
+// Elem returns the element type of a list or set or the value type of a map,
+// nil for others.
+func (t *Type) Elem() *Type { return t.elem }
+
+// Key returns the key type of a map, nil for others.
+func (t *Type) Key() *Type { return t.key }
+
+// Struct returns the declaration of a struct, union or exception, nil for others.
+func (t *Type) Struct() *StructDef { return t.strct }
+
+// Enum returns the declaration of an enum, nil for others.
+func (t *Type) Enum() *EnumDef { return t.enum }
+
+// Typedef returns the typedef under whose name t is used, or nil.
+func (t *Type) Typedef() *Typedef { return t.typedef }
+
+// Annotations returns those of this use, then those of the typedefs it names.
+func (t *Type) Annotations() Annotations { return t.annotations }
+
+// String renders t in Thrift's notation with typedefs resolved, such as
+// map<string, list<Item>>.
+func (t *Type) String() string {
+	switch t.kind {
+	case Enum:
+		return t.enum.Name()
+	case Struct:
+		return t.strct.Name()
+	case List, Set:
+		return t.kind.String() + "<" + t.elem.String() + ">"
+	case Map:
+		return "map<" + t.key.String() + ", " + t.elem.String() + ">"
+	default:
+		return t.kind.String()
+	}
+}
+
+// Typedef is a declared other name of a type.
+type Typedef struct {
+	spec DeclSpec
+	typ  *Type
+}
+
+// NewTypedef declares a typedef; Complete gives it its target.
+func NewTypedef(spec DeclSpec) *Typedef { return &Typedef{spec: spec} }
+
+// Complete sets what t stands for. It must be called once.
+func (t *Typedef) Complete(target *Type) {
+	if t.typ != nil {
+		panic("schema: typedef " + t.spec.Name + " completed twice")
+	}
+	c := *target
+	c.typedef = t
+	c.annotations = append(t.spec.Annotations[:len(t.spec.Annotations):len(t.spec.Annotations)], target.annotations...)
+	t.typ = &c
+}
+
+// Type returns the type under t's name: its Kind is the target's.
+func (t *Typedef) Type() *Type { return t.typ }
+
+func (t *Typedef) Name() string             { return t.spec.Name }
+func (t *Typedef) File() *File              { return t.spec.File }
+func (t *Typedef) Doc() string              { return t.spec.Doc }
+func (t *Typedef) Span() diag.Span          { return t.spec.Span }
+func (t *Typedef) Annotations() Annotations { return t.spec.Annotations }
+
+// DeclSpec is what every declaration has.
+type DeclSpec struct {
+	Name        string
+	File        *File  // nil for types that no file declares
+	Doc         string // the documentation comment without its delimiters
+	Annotations Annotations
+	Span        diag.Span // of the name
+}

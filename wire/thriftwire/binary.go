@@ -1,0 +1,274 @@
+package thriftwire
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// This file holds the binary protocol: fixed-width big-endian numbers,
+// length-prefixed bytes.
+
+// AppendBool appends 1 or 0.
+func AppendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func AppendI8(b []byte, v int8) []byte   { return append(b, byte(v)) }
+func AppendI16(b []byte, v int16) []byte { return binary.BigEndian.AppendUint16(b, uint16(v)) }
+func AppendI32(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
+func AppendI64(b []byte, v int64) []byte { return binary.BigEndian.AppendUint64(b, uint64(v)) }
+
+// AppendFloat appends fbthrift's 32-bit float.
+func AppendFloat(b []byte, v float32) []byte {
+	return binary.BigEndian.AppendUint32(b, math.Float32bits(v))
+}
+
+func AppendDouble(b []byte, v float64) []byte {
+	return binary.BigEndian.AppendUint64(b, math.Float64bits(v))
+}
+
+// AppendUUID appends the 16 bytes as they stand.
+func AppendUUID(b []byte, v [16]byte) []byte { return append(b, v[:]...) }
+
+// AppendString appends the length and bytes of v, which must be shorter than 2 GiB.
+func AppendString(b []byte, v string) []byte { return append(AppendI32(b, int32(len(v))), v...) }
+
+// AppendBytes appends the length and bytes of v, which must be shorter than 2 GiB.
+func AppendBytes(b []byte, v []byte) []byte { return append(AppendI32(b, int32(len(v))), v...) }
+
+// AppendField appends the header of a field.
+func AppendField(b []byte, t Type, id int16) []byte {
+	return append(b, byte(t), byte(uint16(id)>>8), byte(id))
+}
+
+// AppendStop appends the end of a struct.
+func AppendStop(b []byte) []byte { return append(b, byte(Stop)) }
+
+// AppendList appends the header of a list or set.
+func AppendList(b []byte, elem Type, size int) []byte {
+	return AppendI32(append(b, byte(elem)), int32(size))
+}
+
+// AppendMap appends the header of a map.
+func AppendMap(b []byte, key, elem Type, size int) []byte {
+	return AppendI32(append(b, byte(key), byte(elem)), int32(size))
+}
+
+// ConsumeBool reads a bool; every byte but 0 is true.
+func ConsumeBool(b []byte) (bool, int) {
+	if len(b) < 1 {
+		return false, ErrEOF
+	}
+	return b[0] != 0, 1
+}
+
+func ConsumeI8(b []byte) (int8, int) {
+	if len(b) < 1 {
+		return 0, ErrEOF
+	}
+	return int8(b[0]), 1
+}
+
+func ConsumeI16(b []byte) (int16, int) {
+	if len(b) < 2 {
+		return 0, ErrEOF
+	}
+	return int16(binary.BigEndian.Uint16(b)), 2
+}
+
+func ConsumeI32(b []byte) (int32, int) {
+	if len(b) < 4 {
+		return 0, ErrEOF
+	}
+	return int32(binary.BigEndian.Uint32(b)), 4
+}
+
+func ConsumeI64(b []byte) (int64, int) {
+	if len(b) < 8 {
+		return 0, ErrEOF
+	}
+	return int64(binary.BigEndian.Uint64(b)), 8
+}
+
+// ConsumeFloat reads fbthrift's 32-bit float.
+func ConsumeFloat(b []byte) (float32, int) {
+	v, n := ConsumeI32(b)
+	return math.Float32frombits(uint32(v)), n
+}
+
+func ConsumeDouble(b []byte) (float64, int) {
+	v, n := ConsumeI64(b)
+	return math.Float64frombits(uint64(v)), n
+}
+
+func ConsumeUUID(b []byte) (v [16]byte, n int) {
+	if len(b) < 16 {
+		return v, ErrEOF
+	}
+	return [16]byte(b), 16
+}
+
+// ConsumeBytes reads a string or binary. The result aliases b.
+func ConsumeBytes(b []byte) ([]byte, int) {
+	l, n := ConsumeI32(b)
+	if n < 0 {
+		return nil, n
+	}
+	if l < 0 {
+		return nil, ErrLength
+	}
+	if int(l) > len(b)-4 {
+		return nil, ErrEOF
+	}
+	end := 4 + int(l)
+	return b[4:end:end], end
+}
+
+// ConsumeField reads the header of a field. For Stop it takes one byte and
+// the id is 0.
+func ConsumeField(b []byte) (t Type, id int16, n int) {
+	if len(b) < 1 {
+		return 0, 0, ErrEOF
+	}
+	t = Type(b[0])
+	if t == Stop {
+		return Stop, 0, 1
+	}
+	if !t.Valid() {
+		return 0, 0, ErrType
+	}
+	if len(b) < 3 {
+		return 0, 0, ErrEOF
+	}
+	return t, int16(binary.BigEndian.Uint16(b[1:])), 3
+}
+
+// ConsumeList reads the header of a list or set. It refuses a size that the
+// remaining bytes cannot hold.
+func ConsumeList(b []byte) (elem Type, size, n int) {
+	if len(b) < 5 {
+		return 0, 0, ErrEOF
+	}
+	elem = Type(b[0])
+	l := int32(binary.BigEndian.Uint32(b[1:]))
+	switch {
+	case l < 0:
+		return 0, 0, ErrLength
+	case l == 0: // some writers send no element type for an empty list
+		return elem, 0, 5
+	case !elem.Valid():
+		return 0, 0, ErrType
+	case int(l) > (len(b)-5)/elem.MinSize():
+		return 0, 0, ErrLength
+	}
+	return elem, int(l), 5
+}
+
+// ConsumeMap reads the header of a map. It refuses a size that the remaining
+// bytes cannot hold.
+func ConsumeMap(b []byte) (key, elem Type, size, n int) {
+	if len(b) < 6 {
+		return 0, 0, 0, ErrEOF
+	}
+	key, elem = Type(b[0]), Type(b[1])
+	l := int32(binary.BigEndian.Uint32(b[2:]))
+	switch {
+	case l < 0:
+		return 0, 0, 0, ErrLength
+	case l == 0:
+		return key, elem, 0, 6
+	case !key.Valid() || !elem.Valid():
+		return 0, 0, 0, ErrType
+	case int(l) > (len(b)-6)/(key.MinSize()+elem.MinSize()):
+		return 0, 0, 0, ErrLength
+	}
+	return key, elem, int(l), 6
+}
+
+// Skip returns the length of the value of type t at the front of b, or a
+// negative error. It follows at most depth levels of nesting.
+func Skip(b []byte, t Type, depth int) int {
+	if n := t.FixedSize(); n > 0 {
+		if len(b) < n {
+			return ErrEOF
+		}
+		return n
+	}
+	if t == String {
+		_, n := ConsumeBytes(b)
+		return n
+	}
+	if !t.Valid() {
+		return ErrType
+	}
+	if depth <= 0 {
+		return ErrDepth
+	}
+	switch t {
+	case Struct:
+		return skipStruct(b, depth-1)
+	case Map:
+		key, elem, size, n := ConsumeMap(b)
+		if n < 0 || size == 0 {
+			return n
+		}
+		if kv := key.FixedSize() + elem.FixedSize(); key.FixedSize() > 0 && elem.FixedSize() > 0 {
+			return skipFixed(b, n, size, kv)
+		}
+		for range size {
+			for _, t := range [2]Type{key, elem} {
+				m := Skip(b[n:], t, depth-1)
+				if m < 0 {
+					return m
+				}
+				n += m
+			}
+		}
+		return n
+	default: // List, Set
+		elem, size, n := ConsumeList(b)
+		if n < 0 || size == 0 {
+			return n
+		}
+		if elem.FixedSize() > 0 {
+			return skipFixed(b, n, size, elem.FixedSize())
+		}
+		for range size {
+			m := Skip(b[n:], elem, depth-1)
+			if m < 0 {
+				return m
+			}
+			n += m
+		}
+		return n
+	}
+}
+
+// skipFixed steps over size elements of width bytes that start at n.
+func skipFixed(b []byte, n, size, width int) int {
+	if size > (len(b)-n)/width {
+		return ErrEOF
+	}
+	return n + size*width
+}
+
+func skipStruct(b []byte, depth int) int {
+	n := 0
+	for {
+		t, _, m := ConsumeField(b[n:])
+		if m < 0 {
+			return m
+		}
+		n += m
+		if t == Stop {
+			return n
+		}
+		if m = Skip(b[n:], t, depth); m < 0 {
+			return m
+		}
+		n += m
+	}
+}
