@@ -1,0 +1,78 @@
+package archtest
+
+// The table of this repository's architecture.
+
+// Rules are what a tree is checked against.
+type Rules struct {
+	Rooms      []Room
+	Restricted map[string][]string // standard package → directories that may import it; tests are free
+	Oracles    []string            // modules that tests may import, beyond the standard library
+	Unsafe     []string            // directories that may import unsafe
+	Assembly   []string            // directories that may hold assembly
+	Env        []string            // directories that may read environment variables
+	Mutable    []Mutable           // package variables that may change
+	Long       map[string]string   // file → why it may exceed maxLines
+}
+
+// Room is a directory (or a directory and all below it, with /...) and the
+// directories of this module that its code may import. Tests may import any
+// directory: they are where floors meet.
+type Room struct {
+	Dir     string
+	Imports []string
+}
+
+// Mutable is a package variable that is allowed to change, and why.
+type Mutable struct {
+	Dir, Name, Why string
+}
+
+const anything = "./..."
+
+// House is this repository. Rooms stand in the order of the floors: each
+// imports from those above it in the list.
+var House = Rules{
+	Rooms: []Room{
+		{"diag", nil},
+		{"wire/...", nil},
+		{"internal/mem", nil},
+		{"internal/execmem", nil},
+		{"internal/archtest", nil},
+		{"schema", []string{"diag"}},
+		{"idl/...", []string{"schema", "diag"}},
+		{"internal/plan", []string{"schema", "diag", "wire/..."}},
+		{"internal/lower", []string{"internal/plan", "schema", "diag"}},
+		{"internal/engine/jit/enter", nil},
+		{"internal/engine/...", []string{"internal/engine/...", "internal/execmem", "internal/plan", "internal/mem", "wire/...", "diag"}},
+		{"codec", []string{"internal/lower", "internal/plan", "internal/engine/...", "internal/mem", "schema", "diag", "wire/..."}},
+		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},
+		{"rpc", []string{"codec", "wire/thriftwire", "diag"}},
+		{"rpc/rpctest", []string{"rpc"}},
+		{"gen", []string{"schema", "diag"}},
+		{"gateway", []string{"rpc", "transcode", "schema", "diag", "wire/..."}},
+		{"examples/...", []string{"examples/...", "rpc/...", "codec"}},
+		{"internal/conform", []string{anything}},
+		{"internal/interop", []string{anything}},
+		{"cmd/...", []string{anything}},
+	},
+	Restricted: map[string][]string{
+		"C":         nil,
+		"plugin":    nil,
+		"log":       {"cmd/..."},
+		"flag":      {"cmd/..."},
+		"net":       {"rpc/...", "gateway", "examples/...", "internal/interop", "cmd/..."},
+		"net/http":  {"gateway", "internal/interop", "cmd/..."},
+		"os":        {"idl/...", "internal/archtest", "internal/conform", "internal/interop", "cmd/..."},
+		"os/exec":   {"internal/interop", "cmd/..."},
+		"reflect":   {"codec", "internal/mem", "internal/conform", "internal/interop"},
+		"syscall":   {"internal/execmem", "rpc/..."},
+		"testing":   {"rpc/rpctest", "internal/conform", "internal/interop"},
+		"go/parser": {"internal/archtest"},
+	},
+	Oracles:  []string{"github.com/apache/thrift", "pgregory.net/rapid"},
+	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
+	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},
+	Env:      []string{"cmd/...", "internal/interop"},
+	Mutable:  []Mutable{},
+	Long:     map[string]string{},
+}

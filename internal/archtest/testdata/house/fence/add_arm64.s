@@ -1,0 +1,1 @@
+// assembly may stand here

@@ -1,0 +1,3 @@
+module example.com/house/nested
+
+go 1.25.0

@@ -1,0 +1,2 @@
+// Package stray stands in no room.
+package stray
