@@ -1,3 +1,8 @@
 module github.com/thrum-rpc/thrum
 
 go 1.25.0
+
+require (
+	github.com/apache/thrift v0.24.0
+	pgregory.net/rapid v1.3.0
+)

@@ -11,8 +11,8 @@ type Code uint8
 
 const (
 	// Malformed and hostile input.
-	UnexpectedEOF   Code = iota + 1 // the input ends inside a value
-	InvalidLength                   // a length or count is negative or larger than what remains
+	UnexpectedEOF   Code = iota + 1 // the input ends inside a value, or cannot hold the length that it claims
+	InvalidLength                   // a length or count is negative
 	InvalidType                     // a wire type that does not exist
 	InvalidData                     // bytes that no value of the type has, such as bad UTF-8 in JSON
 	InvalidHeader                   // a message envelope or frame header that cannot be read

@@ -7,6 +7,7 @@ type Rules struct {
 	Rooms      []Room
 	Restricted map[string][]string // standard package → directories that may import it; tests are free
 	Oracles    []string            // modules that tests may import, beyond the standard library
+	TestOnly   []string            // directories that exist for tests, and so may import oracles
 	Unsafe     []string            // directories that may import unsafe
 	Assembly   []string            // directories that may hold assembly
 	Env        []string            // directories that may read environment variables
@@ -35,6 +36,7 @@ var House = Rules{
 	Rooms: []Room{
 		{"diag", nil},
 		{"wire/...", nil},
+		{"wire/thriftwire/...", []string{"wire/thriftwire"}},
 		{"internal/mem", nil},
 		{"internal/execmem", nil},
 		{"internal/archtest", nil},
@@ -51,7 +53,7 @@ var House = Rules{
 		{"gen", []string{"schema", "diag"}},
 		{"gateway", []string{"rpc", "transcode", "schema", "diag", "wire/..."}},
 		{"examples/...", []string{"examples/...", "rpc/...", "codec"}},
-		{"internal/conform", []string{anything}},
+		{"internal/conform/...", []string{anything}},
 		{"internal/interop", []string{anything}},
 		{"cmd/...", []string{anything}},
 	},
@@ -62,14 +64,15 @@ var House = Rules{
 		"flag":      {"cmd/..."},
 		"net":       {"rpc/...", "gateway", "examples/...", "internal/interop", "cmd/..."},
 		"net/http":  {"gateway", "internal/interop", "cmd/..."},
-		"os":        {"idl/...", "internal/archtest", "internal/conform", "internal/interop", "cmd/..."},
+		"os":        {"idl/...", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
-		"reflect":   {"codec", "internal/mem", "internal/conform", "internal/interop"},
-		"syscall":   {"internal/execmem", "rpc/..."},
-		"testing":   {"rpc/rpctest", "internal/conform", "internal/interop"},
+		"reflect":   {"codec", "internal/mem", "internal/conform/...", "internal/interop"},
+		"syscall":   {"internal/execmem", "rpc/...", "internal/conform/..."},
+		"testing":   {"rpc/rpctest", "internal/conform/...", "internal/interop"},
 		"go/parser": {"internal/archtest"},
 	},
 	Oracles:  []string{"github.com/apache/thrift", "pgregory.net/rapid"},
+	TestOnly: []string{"internal/conform/..."},
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
 	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},
 	Env:      []string{"cmd/...", "internal/interop"},

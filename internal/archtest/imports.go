@@ -56,7 +56,7 @@ func (r *Rules) refuse(t *Tree, dir string, room *Room, imported string, test bo
 		switch isOracle := slices.ContainsFunc(r.Oracles, func(m string) bool { return within(imported, m) }); {
 		case !isOracle:
 			return imported + " is no dependency of this module: the heavy ones belong in a nested module"
-		case !test:
+		case !test && !matches(dir, r.TestOnly):
 			return imported + " is for tests only"
 		}
 		return ""

@@ -113,10 +113,10 @@ func ConsumeUUID(b []byte) (v [16]byte, n int) {
 
 // ConsumeBytes reads a string or binary. The result aliases b.
 func ConsumeBytes(b []byte) ([]byte, int) {
-	l, n := ConsumeI32(b)
-	if n < 0 {
-		return nil, n
+	if len(b) < 4 {
+		return nil, ErrEOF
 	}
+	l := int32(binary.BigEndian.Uint32(b))
 	if l < 0 {
 		return nil, ErrLength
 	}
@@ -146,8 +146,10 @@ func ConsumeField(b []byte) (t Type, id int16, n int) {
 	return t, int16(binary.BigEndian.Uint16(b[1:])), 3
 }
 
-// ConsumeList reads the header of a list or set. It refuses a size that the
-// remaining bytes cannot hold.
+// ConsumeList reads the header of a list or set. A size that the remaining
+// bytes cannot hold is ErrEOF, so size elements of elem.MinSize() bytes are
+// there when it succeeds; what an element takes in memory is the caller's to
+// weigh. An empty list may have an element type that does not exist.
 func ConsumeList(b []byte) (elem Type, size, n int) {
 	if len(b) < 5 {
 		return 0, 0, ErrEOF
@@ -157,18 +159,18 @@ func ConsumeList(b []byte) (elem Type, size, n int) {
 	switch {
 	case l < 0:
 		return 0, 0, ErrLength
-	case l == 0: // some writers send no element type for an empty list
+	case l == 0: // some writers name no element type then
 		return elem, 0, 5
 	case !elem.Valid():
 		return 0, 0, ErrType
 	case int(l) > (len(b)-5)/elem.MinSize():
-		return 0, 0, ErrLength
+		return 0, 0, ErrEOF
 	}
 	return elem, int(l), 5
 }
 
-// ConsumeMap reads the header of a map. It refuses a size that the remaining
-// bytes cannot hold.
+// ConsumeMap reads the header of a map. A size that the remaining bytes cannot
+// hold is ErrEOF, as in ConsumeList. An empty map may have types that do not exist.
 func ConsumeMap(b []byte) (key, elem Type, size, n int) {
 	if len(b) < 6 {
 		return 0, 0, 0, ErrEOF
@@ -183,92 +185,7 @@ func ConsumeMap(b []byte) (key, elem Type, size, n int) {
 	case !key.Valid() || !elem.Valid():
 		return 0, 0, 0, ErrType
 	case int(l) > (len(b)-6)/(key.MinSize()+elem.MinSize()):
-		return 0, 0, 0, ErrLength
+		return 0, 0, 0, ErrEOF
 	}
 	return key, elem, int(l), 6
-}
-
-// Skip returns the length of the value of type t at the front of b, or a
-// negative error. It follows at most depth levels of nesting.
-func Skip(b []byte, t Type, depth int) int {
-	if n := t.FixedSize(); n > 0 {
-		if len(b) < n {
-			return ErrEOF
-		}
-		return n
-	}
-	if t == String {
-		_, n := ConsumeBytes(b)
-		return n
-	}
-	if !t.Valid() {
-		return ErrType
-	}
-	if depth <= 0 {
-		return ErrDepth
-	}
-	switch t {
-	case Struct:
-		return skipStruct(b, depth-1)
-	case Map:
-		key, elem, size, n := ConsumeMap(b)
-		if n < 0 || size == 0 {
-			return n
-		}
-		if kv := key.FixedSize() + elem.FixedSize(); key.FixedSize() > 0 && elem.FixedSize() > 0 {
-			return skipFixed(b, n, size, kv)
-		}
-		for range size {
-			for _, t := range [2]Type{key, elem} {
-				m := Skip(b[n:], t, depth-1)
-				if m < 0 {
-					return m
-				}
-				n += m
-			}
-		}
-		return n
-	default: // List, Set
-		elem, size, n := ConsumeList(b)
-		if n < 0 || size == 0 {
-			return n
-		}
-		if elem.FixedSize() > 0 {
-			return skipFixed(b, n, size, elem.FixedSize())
-		}
-		for range size {
-			m := Skip(b[n:], elem, depth-1)
-			if m < 0 {
-				return m
-			}
-			n += m
-		}
-		return n
-	}
-}
-
-// skipFixed steps over size elements of width bytes that start at n.
-func skipFixed(b []byte, n, size, width int) int {
-	if size > (len(b)-n)/width {
-		return ErrEOF
-	}
-	return n + size*width
-}
-
-func skipStruct(b []byte, depth int) int {
-	n := 0
-	for {
-		t, _, m := ConsumeField(b[n:])
-		if m < 0 {
-			return m
-		}
-		n += m
-		if t == Stop {
-			return n
-		}
-		if m = Skip(b[n:], t, depth); m < 0 {
-			return m
-		}
-		n += m
-	}
 }

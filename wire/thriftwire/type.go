@@ -2,6 +2,8 @@ package thriftwire
 
 import "strconv"
 
+// This file holds the types of values and of messages.
+
 // Type is a wire type of the binary protocol.
 type Type uint8
 
@@ -22,47 +24,45 @@ const (
 	Float  Type = 19 // fbthrift
 )
 
-// info has, by type, its name and the size of its fixed encoding: 0 for types
-// that do not exist, -1 for those whose size varies.
-var info = [256]struct {
-	name string
-	size int8
-}{
-	Bool: {"bool", 1}, I8: {"i8", 1}, Double: {"double", 8}, I16: {"i16", 2}, I32: {"i32", 4}, I64: {"i64", 8},
-	String: {"string", -1}, Struct: {"struct", -1}, Map: {"map", -1}, Set: {"set", -1}, List: {"list", -1},
-	UUID: {"uuid", 16}, Float: {"float", 4},
+// widths has the size of a type's fixed encoding: 0 for types that do not
+// exist, varies for those whose size does.
+var widths = [256]int8{
+	Bool: 1, I8: 1, Double: 8, I16: 2, I32: 4, I64: 8, UUID: 16, Float: 4,
+	String: varies, Struct: varies, Map: varies, Set: varies, List: varies,
+}
+
+const varies = -1
+
+// minSizes has MinSize.
+var minSizes = func() (m [256]int8) {
+	for t, w := range widths {
+		m[t] = max(1, w)
+	}
+	m[String], m[List], m[Set], m[Map] = 4, 5, 5, 6
+	return m
+}()
+
+var typeNames = [...]string{
+	Stop: "stop", Bool: "bool", I8: "i8", Double: "double", I16: "i16", I32: "i32", I64: "i64", String: "string",
+	Struct: "struct", Map: "map", Set: "set", List: "list", UUID: "uuid", Float: "float",
 }
 
 // Valid reports whether a value of type t exists; Stop has none.
-func (t Type) Valid() bool { return info[t].size != 0 }
+func (t Type) Valid() bool { return widths[t] != 0 }
 
 // FixedSize returns the number of bytes that every value of type t takes in
 // the binary protocol, 0 if they differ or t is not valid.
-func (t Type) FixedSize() int { return max(0, int(info[t].size)) }
+func (t Type) FixedSize() int { return max(0, int(widths[t])) }
 
 // MinSize returns the number of bytes that a value of type t takes at least in
 // the binary protocol, 1 if t is not valid: a count of elements times MinSize
 // that exceeds the remaining input cannot be true.
-func (t Type) MinSize() int {
-	switch t {
-	case String:
-		return 4
-	case List, Set:
-		return 5
-	case Map:
-		return 6
-	default:
-		return max(1, int(info[t].size))
-	}
-}
+func (t Type) MinSize() int { return int(minSizes[t]) }
 
 // String returns the name of t, or its number.
 func (t Type) String() string {
-	if t == Stop {
-		return "stop"
-	}
-	if n := info[t].name; n != "" {
-		return n
+	if int(t) < len(typeNames) && typeNames[t] != "" {
+		return typeNames[t]
 	}
 	return "type " + strconv.Itoa(int(t))
 }
@@ -77,6 +77,9 @@ const (
 	Oneway    MessageType = 4
 )
 
+// Valid reports whether m is one of the four kinds.
+func (m MessageType) Valid() bool { return m >= Call && m <= Oneway }
+
 // String returns the name of m, or its number.
 func (m MessageType) String() string {
 	switch m {
@@ -90,47 +93,5 @@ func (m MessageType) String() string {
 		return "oneway"
 	default:
 		return "message type " + strconv.Itoa(int(m))
-	}
-}
-
-// The negative results of the Consume and Skip functions.
-const (
-	ErrEOF     = -1 - iota // the input ends inside the value
-	ErrLength              // a length is negative or exceeds what remains
-	ErrType                // a wire type that does not exist
-	ErrDepth               // nested deeper than MaxDepth
-	ErrVersion             // an envelope of another protocol
-)
-
-// MaxDepth is the deepest nesting of structs and containers that the Skip functions follow
-// unless told otherwise.
-const MaxDepth = 64
-
-// wireError is an error number of a Consume or Skip function.
-type wireError int
-
-// Error converts a negative result to an error, which can be compared with
-// errors.Is to another one made by Error; it returns nil for n >= 0.
-func Error(n int) error {
-	if n >= 0 {
-		return nil
-	}
-	return wireError(n)
-}
-
-func (e wireError) Error() string {
-	switch int(e) {
-	case ErrEOF:
-		return "thriftwire: unexpected EOF"
-	case ErrLength:
-		return "thriftwire: length is negative or exceeds the input"
-	case ErrType:
-		return "thriftwire: unknown wire type"
-	case ErrDepth:
-		return "thriftwire: nested too deeply"
-	case ErrVersion:
-		return "thriftwire: not a message of this protocol"
-	default:
-		return "thriftwire: error " + strconv.Itoa(int(e))
 	}
 }
