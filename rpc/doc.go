@@ -1,0 +1,27 @@
+// Package rpc serves and calls Thrift services.
+//
+// A [Server] speaks framed and unframed strict binary Thrift over any
+// stream listener (TCP, Unix sockets, memory) and finds out which of the two
+// a connection speaks from its first bytes. A [Client] is one connection that
+// any number of goroutines share.
+//
+// Generated code meets this package in a few types: [Caller] is what a
+// generated client calls on, [Service] and [Method] are what a generated
+// server registers, and [Unary], [Oneway], [Call] and [Send] join them to Go
+// structs. Handwritten code may use the same functions, or work on encoded
+// bytes through Method.Serve and [Invocation].
+//
+// # Errors
+//
+// A handler's declared exception travels in the result struct. Everything
+// else that goes wrong on the server travels as an [ApplicationException].
+// What goes wrong on the way is an [*Error], which says at which stage.
+//
+// # Limits
+//
+// Frames, connections, calls in flight and times are bounded by options with
+// defaults that are safe on an open port; no memory is reserved for a length
+// that a peer merely claims.
+//
+// The package must not know IDL, HTTP or how a struct is encoded.
+package rpc
