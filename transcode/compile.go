@@ -1,0 +1,201 @@
+package transcode
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math"
+	"sort"
+	"sync"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file turns a schema into the tables that conversions run on.
+
+// structTable is a struct, union or exception. Tables refer to each other in
+// cycles where types do; they never change once New has returned.
+type structTable struct {
+	name     string
+	union    bool
+	fields   []field
+	names    nameTable // by JSON name
+	dense    []int32   // by id: index + 1; 0 where there is no field
+	sparse   []int32   // indices of the fields outside dense, by ascending id
+	required []uint64  // bit set of the fields that must be present
+	fill     []uint64  // bit set of the fields that are written when absent
+	needs    bool      // whether required or fill holds any
+}
+
+// field is a field of a structTable.
+type field struct {
+	typ    typ
+	head   [3]byte // the field's header on the wire
+	id     int16
+	name   string
+	quoted []byte // "name": as JSON
+	// What stands for the absent field, header or name included; nil if nothing does.
+	absentThrift, absentJSON []byte
+}
+
+// typ is a type. kind, wire and what hangs on it say all; there are no
+// typedefs or annotations left.
+type typ struct {
+	kind    schema.Kind
+	wire    thriftwire.Type
+	textKey bool // a map whose JSON is an object
+	key     *typ
+	elem    *typ
+	strct   *structTable
+	enum    *enumTable
+}
+
+// denseLimit bounds the ids that are looked up in a table.
+const denseLimit = 1024
+
+// Converter converts one struct type between JSON and Thrift. It is safe for
+// concurrent use.
+type Converter struct {
+	root    typ
+	opts    options
+	seed    maphash.Seed
+	scratch sync.Pool // of *scratch
+}
+
+// New compiles t. It fails with code Unsupported for what has no conversion,
+// such as void fields or ids outside 16 bits.
+func New(t *schema.StructDef, opts ...Option) (*Converter, error) {
+	c := &Converter{seed: maphash.MakeSeed()}
+	c.opts = options{maxDepth: DefaultMaxDepth, maxSize: DefaultMaxSize}
+	for _, o := range opts {
+		o(&c.opts)
+	}
+	c.scratch.New = func() any { return new(scratch) }
+	k := compiler{conv: c, structs: map[*schema.StructDef]*structTable{}, enums: map[*schema.EnumDef]*enumTable{}}
+	root, err := k.typ(t.Type())
+	if err != nil {
+		return nil, err
+	}
+	c.root = root
+	if err := k.defaults(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// compiler holds what New has seen so far.
+type compiler struct {
+	conv    *Converter
+	structs map[*schema.StructDef]*structTable
+	enums   map[*schema.EnumDef]*enumTable
+	order   []*schema.StructDef // keys of structs in the order they were met
+}
+
+var wireTypes = [...]thriftwire.Type{
+	schema.Bool: thriftwire.Bool, schema.I8: thriftwire.I8, schema.I16: thriftwire.I16,
+	schema.I32: thriftwire.I32, schema.I64: thriftwire.I64, schema.Float: thriftwire.Float,
+	schema.Double: thriftwire.Double, schema.String: thriftwire.String, schema.Binary: thriftwire.String,
+	schema.UUID: thriftwire.UUID, schema.Enum: thriftwire.I32, schema.List: thriftwire.List,
+	schema.Set: thriftwire.Set, schema.Map: thriftwire.Map, schema.Struct: thriftwire.Struct,
+}
+
+func (k *compiler) typ(t *schema.Type) (typ, error) {
+	kind := t.Kind()
+	if kind <= schema.Void || int(kind) >= len(wireTypes) {
+		return typ{}, diag.NewFault(diag.Unsupported, -1, "a value of type "+t.String()+" has no JSON form")
+	}
+	out := typ{kind: kind, wire: wireTypes[kind]}
+	var err error
+	switch kind {
+	case schema.Enum:
+		out.enum, err = k.enum(t.Enum())
+	case schema.List, schema.Set:
+		out.elem, err = k.part(t.Elem())
+	case schema.Map:
+		if out.key, err = k.part(t.Key()); err == nil {
+			out.elem, err = k.part(t.Elem())
+			out.textKey = out.key.kind < schema.List
+		}
+	case schema.Struct:
+		out.strct, err = k.strct(t.Struct())
+	}
+	return out, err
+}
+
+func (k *compiler) part(t *schema.Type) (*typ, error) {
+	p, err := k.typ(t)
+	return &p, err
+}
+
+func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
+	if s := k.structs[d]; s != nil {
+		return s, nil
+	}
+	fields := d.Fields()
+	words := (len(fields) + 63) / 64
+	s := &structTable{
+		name: d.Name(), union: d.Flavor() == schema.Union,
+		fields:   make([]field, len(fields)),
+		required: make([]uint64, words), fill: make([]uint64, words),
+	}
+	k.structs[d] = s
+	k.order = append(k.order, d)
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		if f.ID() < math.MinInt16 || f.ID() > math.MaxInt16 {
+			return nil, diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("field id %d does not fit 16 bits", f.ID())).Field(f.Name())
+		}
+		t, err := k.typ(f.Type())
+		if err != nil {
+			if fault, ok := err.(*diag.Fault); ok {
+				fault.Field(f.Name())
+			}
+			return nil, err
+		}
+		names[i] = f.Name()
+		id := int16(f.ID())
+		s.fields[i] = field{
+			typ: t, id: id, name: f.Name(), quoted: append(jsonwire.AppendQuotedLossy(nil, []byte(f.Name())), ':'),
+			head: [3]byte(thriftwire.AppendField(nil, t.wire, id)),
+		}
+		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing && !s.union {
+			s.required[i/64] |= 1 << (i % 64)
+		}
+	}
+	s.names = newNameTable(names)
+	s.indexIDs()
+	return s, nil
+}
+
+// indexIDs fills the tables by id.
+func (s *structTable) indexIDs() {
+	top := -1
+	for i := range s.fields {
+		if id := int(s.fields[i].id); id < denseLimit {
+			top = max(top, id)
+		}
+	}
+	s.dense = make([]int32, top+1)
+	for i := range s.fields {
+		if id := int(s.fields[i].id); id >= 0 && id <= top {
+			s.dense[id] = int32(i) + 1
+		} else {
+			s.sparse = append(s.sparse, int32(i))
+		}
+	}
+	sort.Slice(s.sparse, func(a, b int) bool { return s.fields[s.sparse[a]].id < s.fields[s.sparse[b]].id })
+}
+
+// byID returns the index of the field with that id, or -1.
+func (s *structTable) byID(id int16) int {
+	if uint(id) < uint(len(s.dense)) {
+		return int(s.dense[id]) - 1
+	}
+	i := sort.Search(len(s.sparse), func(i int) bool { return s.fields[s.sparse[i]].id >= id })
+	if i < len(s.sparse) && s.fields[s.sparse[i]].id == id {
+		return int(s.sparse[i])
+	}
+	return -1
+}

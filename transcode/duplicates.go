@@ -1,0 +1,95 @@
+package transcode
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// This file finds map keys and set elements that stand twice.
+
+// scratch is memory that conversions share one after another. Nothing in it
+// outlives a call.
+type scratch struct {
+	text    []byte   // the unescaped text of a name
+	entries []entry  // the keys of the open maps and sets, innermost last
+	table   []uint32 // a hash table over the entries of one of them
+	wide    []uint64 // the bit sets of open structs with more than 64 fields
+}
+
+// entry is a key or element: size bytes at out in the output, written for what
+// stands at in in the input. Offsets fit, as both sides are below 2 GiB.
+type entry struct{ hash, in, out, size uint32 }
+
+// keptScratch bounds what a scratch keeps of each kind for the next call, in elements.
+const keptScratch = 4096
+
+func (c *Converter) release(s *scratch) {
+	if s == nil {
+		return
+	}
+	if cap(s.text) > keptScratch {
+		s.text = nil
+	}
+	if cap(s.entries) > keptScratch {
+		s.entries = nil
+	}
+	if cap(s.table) > 2*keptScratch {
+		s.table = nil
+	}
+	if cap(s.wide) > keptScratch {
+		s.wide = nil
+	}
+	s.text, s.entries, s.wide = s.text[:0], s.entries[:0], s.wide[:0]
+	c.scratch.Put(s)
+}
+
+// add notes buf[out:] as the next key.
+func (s *scratch) add(seed maphash.Seed, buf []byte, in, out int) {
+	h := maphash.Bytes(seed, buf[out:])
+	s.entries = append(s.entries, entry{hash: uint32(h), in: uint32(in), out: uint32(out), size: uint32(len(buf) - out)})
+}
+
+// fewEntries is the number up to which all pairs are compared.
+const fewEntries = 12
+
+// close drops the entries from base on and returns the input offset of one
+// that an earlier one equals, or -1.
+func (s *scratch) close(base int, buf []byte) int {
+	list := s.entries[base:]
+	s.entries = s.entries[:base]
+	if len(list) <= fewEntries {
+		for i := 1; i < len(list); i++ {
+			for j := range i {
+				if list[i].equal(list[j], buf) {
+					return int(list[i].in)
+				}
+			}
+		}
+		return -1
+	}
+	size := 32
+	for size < 2*len(list) {
+		size *= 2
+	}
+	if cap(s.table) < size {
+		s.table = make([]uint32, size)
+	}
+	table := s.table[:size]
+	clear(table)
+	mask := uint32(size - 1)
+	for i, e := range list {
+		h := e.hash & mask
+		for ; table[h] != 0; h = (h + 1) & mask {
+			if e.equal(list[table[h]-1], buf) {
+				return int(e.in)
+			}
+		}
+		table[h] = uint32(i) + 1
+	}
+	return -1
+}
+
+func (e entry) equal(o entry, buf []byte) bool {
+	return e.hash == o.hash && e.size == o.size &&
+		bytes.Equal(buf[e.out:e.out+e.size], buf[o.out:o.out+o.size])
+}

@@ -1,0 +1,90 @@
+package transcode
+
+// Option changes what a Converter does.
+type Option func(*options)
+
+type options struct {
+	maxDepth        int
+	maxSize         int
+	rejectUnknown   bool
+	strictTypes     bool
+	allowMissing    bool
+	allowDuplicates bool
+	writeDefaults   bool
+	writeZeros      bool
+	enumNumbers     bool
+	int64Strings    bool
+	numberStrings   bool
+	looseBase64     bool
+	rawBinary       bool
+	lossyText       bool
+	nonFinite       NonFinitePolicy
+}
+
+// The limits of a Converter unless options say otherwise.
+const (
+	DefaultMaxDepth = 64
+	DefaultMaxSize  = 64 << 20
+)
+
+// MaxDepth bounds the nesting of structs and containers in the input.
+func MaxDepth(levels int) Option { return func(o *options) { o.maxDepth = levels } }
+
+// MaxSize bounds the input and what one conversion appends, in bytes each. It
+// is at most 2 GiB - 1, as lengths in Thrift are.
+func MaxSize(bytes int) Option { return func(o *options) { o.maxSize = min(bytes, 1<<31-1) } }
+
+// RejectUnknown makes fields that the schema does not have an error.
+func RejectUnknown() Option { return func(o *options) { o.rejectUnknown = true } }
+
+// StrictTypes makes a Thrift field whose wire type differs from the schema an
+// error, where it is skipped otherwise.
+func StrictTypes() Option { return func(o *options) { o.strictTypes = true } }
+
+// AllowMissing accepts structs without their required fields.
+func AllowMissing() Option { return func(o *options) { o.allowMissing = true } }
+
+// AllowDuplicates passes map keys and set elements that stand twice, for the
+// receiver to merge.
+func AllowDuplicates() Option { return func(o *options) { o.allowDuplicates = true } }
+
+// WriteDefaults writes absent fields that have a declared default with it.
+func WriteDefaults() Option { return func(o *options) { o.writeDefaults = true } }
+
+// WriteZeros writes absent fields that are not optional and have no declared
+// default as zero, empty text or an empty container. Structs stay absent, and
+// a missing required field is still an error unless AllowMissing is given.
+func WriteZeros() Option { return func(o *options) { o.writeZeros = true } }
+
+// EnumNumbers writes enums to JSON as numbers. Both forms are always read.
+func EnumNumbers() Option { return func(o *options) { o.enumNumbers = true } }
+
+// Int64Strings writes i64 to JSON as strings, for readers that hold numbers as
+// doubles, and reads both forms.
+func Int64Strings() Option { return func(o *options) { o.int64Strings = true } }
+
+// NumberStrings reads strings that hold a JSON number wherever a number is due.
+func NumberStrings() Option { return func(o *options) { o.numberStrings = true } }
+
+// LooseBase64 reads base64 without padding and in the URL alphabet too.
+func LooseBase64() Option { return func(o *options) { o.looseBase64 = true } }
+
+// RawBinary maps binary to JSON strings as it does string, without base64.
+// Binary that is not UTF-8 is then an error, or is changed by LossyText.
+func RawBinary() Option { return func(o *options) { o.rawBinary = true } }
+
+// LossyText puts U+FFFD for what is not UTF-8 in text, where it is an error
+// otherwise.
+func LossyText() Option { return func(o *options) { o.lossyText = true } }
+
+// NonFinitePolicy says what becomes of NaN and infinities, which JSON's numbers lack.
+type NonFinitePolicy uint8
+
+const (
+	NonFiniteError   NonFinitePolicy = iota // refuse them
+	NonFiniteStrings                        // "NaN", "Infinity", "-Infinity", both ways
+	NonFiniteNull                           // write null; in a map key they are refused
+)
+
+// NonFinite chooses the policy for NaN and infinities; the default is NonFiniteError.
+func NonFinite(p NonFinitePolicy) Option { return func(o *options) { o.nonFinite = p } }
