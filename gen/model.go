@@ -1,0 +1,334 @@
+package gen
+
+// What is to be written, with every Go name given out: packages, files and
+// their declarations.
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// generator holds the names of everything that the files can reach. Names
+// depend on the files and the options alone, not on the order of rendering.
+type generator struct {
+	opts     options
+	files    []*goFile // sorted by path of the IDL
+	byFile   map[*schema.File]*goFile
+	packages []*goPackage // sorted by import path
+	structs  map[*schema.StructDef]*goStruct
+	enums    map[*schema.EnumDef]*goEnum
+	typedefs map[*schema.Typedef]*goTypedef
+	services map[*schema.Service]*goService
+	errs     diag.List
+}
+
+// goPackage is a Go package: the files that share a namespace.
+type goPackage struct {
+	dir        string // relative to the output
+	importPath string
+	name       string // in its package clause
+	alias      string // under which all other packages import it
+	files      []*goFile
+	names      scope // package-level names
+	imports    map[*goPackage]bool
+}
+
+// goFile is a file of IDL and the Go file made from it. The declarations hold
+// it to ask for types and imports while they are rendered.
+type goFile struct {
+	*generator
+	src      *schema.File
+	pkg      *goPackage
+	name     string // of the file, with .go
+	imports  imports
+	consts   []*goConst
+	enums    []*goEnum
+	typedefs []*goTypedef
+	structs  []*goStruct
+	services []*goService
+}
+
+type goConst struct {
+	*goFile
+	*schema.Const
+	Name string
+}
+
+type goEnum struct {
+	*goFile
+	*schema.EnumDef
+	Name, Ptr, FromString string
+	Values                []goEnumValue
+}
+
+type goEnumValue struct {
+	*schema.EnumValue
+	Name  string
+	IDL   string
+	First bool // whether no value before it has the same number
+}
+
+type goTypedef struct {
+	*goFile
+	*schema.Typedef
+	Name string
+	New  string // the constructor's name, "" unless the target is a struct
+}
+
+type goStruct struct {
+	*goFile
+	*schema.StructDef
+	Name, New string
+	Fields    []*goField
+	// Synthetic structs are those of arguments and results. They have tags and
+	// InitDefault and no other methods.
+	Synthetic bool
+	argument  bool
+}
+
+type goField struct {
+	*schema.Field
+	owner           *goStruct
+	Name            string
+	Get, Set, IsSet string
+	DefaultName     string // of the constant that holds a scalar default, or ""
+}
+
+type goService struct {
+	*goFile
+	*schema.Service
+	Name, Client, NewClient, NewService string
+	Methods                             []*goMethod
+	names                               scope // of the methods, inherited ones included
+}
+
+type goMethod struct {
+	*goFile
+	*schema.Method
+	Name         string
+	Args, Result *goStruct // Result is nil for a oneway method
+	Params       []goParam
+}
+
+type goParam struct {
+	Name  string
+	Field *goField
+}
+
+// newGenerator gives out the names of all that root reaches.
+func newGenerator(root *schema.File, opts options) *generator {
+	g := &generator{
+		opts:     opts,
+		byFile:   make(map[*schema.File]*goFile),
+		structs:  make(map[*schema.StructDef]*goStruct),
+		enums:    make(map[*schema.EnumDef]*goEnum),
+		typedefs: make(map[*schema.Typedef]*goTypedef),
+		services: make(map[*schema.Service]*goService),
+	}
+	g.addFile(root)
+	slices.SortStableFunc(g.files, func(a, b *goFile) int { return cmp.Compare(a.src.Path(), b.src.Path()) })
+	g.addPackages()
+	// What IDL declares has its names before what is derived from it.
+	for _, f := range g.files {
+		f.declare()
+	}
+	for _, f := range g.files {
+		f.derive()
+	}
+	done := make(map[*goService]bool)
+	for _, f := range g.files {
+		for _, s := range f.services {
+			g.addMethods(s, done)
+		}
+	}
+	return g
+}
+
+func (g *generator) addFile(f *schema.File) {
+	if g.byFile[f] != nil {
+		return
+	}
+	gf := &goFile{generator: g, src: f}
+	g.byFile[f] = gf
+	g.files = append(g.files, gf)
+	for _, inc := range f.Includes() {
+		g.addFile(inc.File)
+	}
+}
+
+// addPackages groups the files by namespace and names packages and files.
+func (g *generator) addPackages() {
+	byDir := make(map[string]*goPackage)
+	for _, f := range g.files {
+		stem := strings.TrimSuffix(path.Base(strings.ReplaceAll(f.src.Path(), "\\", "/")), ".thrift")
+		parts := pathParts(f.src.Namespace("go"))
+		if len(parts) == 0 {
+			parts = []string{fileStem(stem)}
+		}
+		dir := path.Join(parts...)
+		p := byDir[dir]
+		if p == nil {
+			p = &goPackage{
+				dir: dir, importPath: path.Join(g.opts.prefix, dir), name: packageName(parts[len(parts)-1]),
+				names: scope{}, imports: make(map[*goPackage]bool),
+			}
+			byDir[dir] = p
+			g.packages = append(g.packages, p)
+		}
+		f.pkg, f.name = p, fileStem(stem)
+		for n := 2; slices.ContainsFunc(p.files, func(o *goFile) bool { return strings.EqualFold(o.name, f.name+".go") }); n++ {
+			f.name = fileStem(stem) + "_" + strconv.Itoa(n)
+		}
+		f.name += ".go"
+		p.files = append(p.files, f)
+	}
+	slices.SortFunc(g.packages, func(a, b *goPackage) int { return cmp.Compare(a.importPath, b.importPath) })
+	aliases := scope{}
+	aliases.reserve(taken...)
+	for _, p := range g.packages {
+		p.alias = p.name
+		for n := 2; aliases[p.alias]; n++ {
+			p.alias = p.name + strconv.Itoa(n)
+		}
+		aliases.reserve(p.alias)
+	}
+}
+
+// declare names what the file declares.
+func (f *goFile) declare() {
+	names := f.pkg.names
+	for _, d := range f.src.Services() {
+		s := &goService{goFile: f, Service: d, Name: names.add(identify(d.Name()))}
+		f.services = append(f.services, s)
+		f.generator.services[d] = s
+	}
+	for _, d := range f.src.Structs() {
+		s := &goStruct{goFile: f, StructDef: d, Name: names.add(identify(d.Name()))}
+		f.structs = append(f.structs, s)
+		f.generator.structs[d] = s
+	}
+	for _, d := range f.src.Enums() {
+		e := &goEnum{goFile: f, EnumDef: d, Name: names.add(identify(d.Name()))}
+		f.enums = append(f.enums, e)
+		f.generator.enums[d] = e
+	}
+	for _, d := range f.src.Typedefs() {
+		t := &goTypedef{goFile: f, Typedef: d, Name: names.add(identify(d.Name()))}
+		f.typedefs = append(f.typedefs, t)
+		f.generator.typedefs[d] = t
+	}
+	for _, d := range f.src.Consts() {
+		f.consts = append(f.consts, &goConst{f, d, names.add(identify(d.Name()))})
+	}
+}
+
+// derive names what is made from the declarations, but for methods.
+func (f *goFile) derive() {
+	names := f.pkg.names
+	for _, s := range f.structs {
+		s.New = names.add("New" + s.Name)
+		s.addFields()
+	}
+	for _, e := range f.enums {
+		e.Ptr = names.add(e.Name + "Ptr")
+		e.FromString = names.add(e.Name + "FromString")
+		for _, v := range e.EnumDef.Values() {
+			name := names.add(e.Name + "_" + identifyValue(v.Name))
+			e.Values = append(e.Values, goEnumValue{v, name, v.Name, e.ByValue(v.Value) == v})
+		}
+	}
+	for _, t := range f.typedefs {
+		if t.Type().Kind() == schema.Struct {
+			t.New = names.add("New" + t.Name)
+		}
+	}
+	for _, s := range f.services {
+		s.Client = names.add(s.Name + "Client")
+		s.NewClient = names.add("New" + s.Client)
+		s.NewService = names.add("New" + s.Name + "Service")
+	}
+}
+
+// addFields names the fields and the methods that belong to them. Names of
+// methods come first, and setters take theirs whether they are written or not,
+// so that an option does not change the name of a field.
+func (s *goStruct) addFields() {
+	names := scope{}
+	if !s.Synthetic {
+		names.reserve("Read", "Write", "String", "InitDefault", "DeepEqual")
+		switch s.Flavor() {
+		case schema.Union:
+			names.reserve("CountSetFields" + s.Name)
+		case schema.Exception:
+			names.reserve("Error")
+		}
+	}
+	for _, d := range s.StructDef.Fields() {
+		f := &goField{Field: d, owner: s}
+		if id := identify(d.Name()); !s.Synthetic {
+			f.Get, f.Set = names.add("Get"+id), names.add("Set"+id)
+			if f.optional() || d.Type().Kind() == schema.Struct {
+				f.IsSet = names.add("IsSet" + id)
+			}
+		}
+		s.Fields = append(s.Fields, f)
+	}
+	for _, f := range s.Fields {
+		f.Name = names.add(identify(f.Field.Name()))
+		if f.hasDefaultName() {
+			f.DefaultName = s.pkg.names.add(s.Name + "_" + f.Name + "_DEFAULT")
+		}
+	}
+}
+
+// addMethods names the methods of s, after those of its ancestors.
+func (g *generator) addMethods(s *goService, done map[*goService]bool) {
+	if done[s] {
+		return
+	}
+	done[s] = true
+	s.names = scope{}
+	if s.Extends() != nil {
+		parent := g.services[s.Extends()]
+		g.addMethods(parent, done)
+		s.names = parent.names.clone()
+	}
+	for _, d := range s.Service.Methods() {
+		if d.Stream() != nil {
+			continue // package rpc has no streams; the interface says so
+		}
+		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.add(identify(d.Name()))}
+		base := s.Name + strings.TrimSuffix(identify(d.Name()), "_")
+		m.Args = s.synthesize(d.Args(), base+"Args", true)
+		if d.Result() != nil {
+			m.Result = s.synthesize(d.Result(), base+"Result", false)
+		}
+		params := scope{}
+		params.reserve(taken...)
+		for _, p := range g.packages {
+			params.reserve(p.alias)
+		}
+		for _, f := range m.Args.Fields {
+			m.Params = append(m.Params, goParam{params.add(lowerFirst(f.Name)), f})
+		}
+		s.Methods = append(s.Methods, m)
+	}
+}
+
+func (s *goService) synthesize(d *schema.StructDef, name string, argument bool) *goStruct {
+	st := &goStruct{goFile: s.goFile, StructDef: d, Name: s.pkg.names.add(name), Synthetic: true, argument: argument}
+	st.addFields()
+	return st
+}
+
+// identifyValue returns the part of an enum constant's name that stands for
+// the value: its name as it is, but for what Go does not allow.
+func identifyValue(name string) string {
+	return strings.NewReplacer(".", "_", "-", "_").Replace(name)
+}

@@ -1,0 +1,184 @@
+package gen
+
+// How values of the schema are written as Go expressions. Every expression
+// makes a new value: nothing refers to another constant's variable, so nobody
+// can change a default through what they were given.
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// value returns v as an expression that can be assigned to t's Go type.
+func (f *goFile) value(v *schema.Value, t *schema.Type) string { return f.expr(v, t, nil) }
+
+// expr is value inside of the defaults of the structs in within, which are not
+// opened again.
+func (f *goFile) expr(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	switch t.Kind() {
+	case schema.Bool:
+		return strconv.FormatBool(v.Bool)
+	case schema.Float, schema.Double:
+		return f.float(v.Float)
+	case schema.String:
+		return quote(v.String)
+	case schema.Binary:
+		return "[]byte(" + quote(v.String) + ")"
+	case schema.UUID:
+		return uuid(v.String)
+	case schema.Enum:
+		return f.enumerator(v, t)
+	case schema.List, schema.Set:
+		return f.elements(v, t, within)
+	case schema.Map:
+		return f.entries(v, t, within)
+	case schema.Struct:
+		return f.structValue(v, t, within)
+	default:
+		return strconv.FormatInt(v.Int, 10)
+	}
+}
+
+func (f *goFile) float(v float64) string {
+	switch {
+	case math.IsNaN(v):
+		return f.Use("math") + ".NaN()"
+	case math.IsInf(v, 0):
+		return fmt.Sprintf("%s.Inf(%d)", f.Use("math"), int(math.Copysign(1, v)))
+	case v == 0 && math.Signbit(v):
+		return f.Use("math") + ".Copysign(0, -1)" // the literal -0.0 is +0
+	}
+	s := strconv.FormatFloat(v, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+// isConstant reports whether v can stand in a const declaration.
+func isConstant(v *schema.Value, t *schema.Type) bool {
+	switch t.Kind() {
+	case schema.Float, schema.Double:
+		return !math.IsNaN(v.Float) && !math.IsInf(v.Float, 0) && (v.Float != 0 || !math.Signbit(v.Float))
+	case schema.UUID:
+		return false
+	}
+	return isScalar(t)
+}
+
+// quote writes s as a Go string in which every byte survives.
+func quote(s string) string {
+	if strings.ContainsRune(s, '\uFEFF') {
+		return strconv.QuoteToASCII(s) // Go source may not contain it
+	}
+	return strconv.Quote(s)
+}
+
+func uuid(s string) string {
+	digits := strings.NewReplacer("-", "", "{", "", "}", "").Replace(s)
+	var b strings.Builder
+	b.WriteString("[16]byte{")
+	for i := 0; i+1 < len(digits) && i < 32; i += 2 {
+		b.WriteString("0x" + strings.ToLower(digits[i:i+2]) + ",")
+	}
+	return strings.TrimSuffix(b.String(), ",") + "}"
+}
+
+func (f *goFile) enumerator(v *schema.Value, t *schema.Type) string {
+	e := f.generator.enums[t.Enum()]
+	for _, ev := range e.Values {
+		if ev.EnumValue == v.Enumerator {
+			return f.qualified(e.pkg, ev.Name)
+		}
+	}
+	return fmt.Sprintf("%s(%d)", f.qualified(e.pkg, e.Name), v.Int)
+}
+
+func (f *goFile) elements(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	var b strings.Builder
+	b.WriteString(f.goType(t) + "{")
+	seen := make(map[string]bool)
+	for _, e := range v.List {
+		x := f.expr(e, t.Elem(), within)
+		if t.Kind() == schema.Set && seen[x] {
+			continue
+		}
+		seen[x] = true
+		b.WriteString("\n" + x + ",")
+	}
+	return closeBlock(&b, len(v.List))
+}
+
+// entries writes a map. Where a key stands twice the last entry counts, as in
+// other languages; Go would refuse the literal.
+func (f *goFile) entries(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	last := make(map[string]int, len(v.Map))
+	key := func(e schema.MapEntry) string {
+		if t.Key().Kind() == schema.Enum {
+			return strconv.FormatInt(e.Key.Int, 10) // two names may have one number
+		}
+		return f.expr(e.Key, t.Key(), within)
+	}
+	for i, e := range v.Map {
+		last[key(e)] = i
+	}
+	var b strings.Builder
+	b.WriteString(f.goType(t) + "{")
+	for i, e := range v.Map {
+		if last[key(e)] != i {
+			continue
+		}
+		k := f.expr(e.Key, t.Key(), within)
+		if t.Key().Kind() == schema.Binary {
+			k = quote(e.Key.String)
+		}
+		b.WriteString("\n" + k + ": " + f.expr(e.Value, t.Elem(), within) + ",")
+	}
+	return closeBlock(&b, len(v.Map))
+}
+
+// structValue writes a struct with the fields that were given and the defaults
+// of the others, as a constructor of other languages would leave it.
+func (f *goFile) structValue(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	s := f.generator.structs[t.Struct()]
+	given := make(map[*schema.Field]*schema.Value, len(v.Fields))
+	for _, fv := range v.Fields {
+		given[fv.Field] = fv.Value
+	}
+	open := true
+	for _, d := range within {
+		open = open && d != s.StructDef
+	}
+	inner := append(within[:len(within):len(within)], s.StructDef)
+	var b strings.Builder
+	b.WriteString("&" + f.structType(t) + "{")
+	n := 0
+	for _, field := range s.Fields {
+		val := given[field.Field]
+		if val == nil && open {
+			val = field.defaultValue()
+		}
+		if val == nil {
+			continue
+		}
+		n++
+		x := f.expr(val, field.Field.Type(), inner)
+		if field.pointer() {
+			x = fmt.Sprintf("func() *%[1]s { var v %[1]s = %[2]s; return &v }()", f.goType(field.Field.Type()), x)
+		}
+		b.WriteString("\n" + field.Name + ": " + x + ",")
+	}
+	return closeBlock(&b, n)
+}
+
+func closeBlock(b *strings.Builder, n int) string {
+	if n > 0 {
+		b.WriteByte('\n')
+	}
+	b.WriteByte('}')
+	return b.String()
+}
