@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Writes internal/gen from codec.thrift with the peers' own generators: the
+# kitex tool (FastCodec, with frugal tags) and Apache's compiler.
+# Needs Go, network for the Go modules, and `thrift` (0.17 or later) on the path.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kitex=v0.16.3
+thriftgo=v0.4.5
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mkdir "$work/tool"
+cat >"$work/tool/go.mod" <<MOD
+module tool
+go 1.25.0
+require (
+	github.com/cloudwego/kitex $kitex
+	github.com/cloudwego/thriftgo $thriftgo
+)
+MOD
+(cd "$work/tool" && GOWORK=off go build -mod=mod -o kitex github.com/cloudwego/kitex/tool/cmd/kitex)
+
+mkdir "$work/out"
+cp go.mod idl/codec.thrift "$work/out/"
+(cd "$work/out" && "$work/tool/kitex" -module github.com/thrum-rpc/thrum/bench -gen-path kitex \
+	-no-dependency-check -thrift frugal_tag,no_processor codec.thrift)
+mkdir "$work/out/apache"
+thrift --gen go:package_prefix=github.com/thrum-rpc/thrum/bench/internal/gen/apache/ \
+	-out "$work/out/apache" idl/codec.thrift
+gofmt -w "$work/out/kitex" "$work/out/apache"
+rm -rf internal/gen/kitex internal/gen/apache
+mkdir -p internal/gen
+mv "$work/out/kitex" "$work/out/apache" internal/gen/

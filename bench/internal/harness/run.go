@@ -1,0 +1,131 @@
+package harness
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"time"
+)
+
+// Report is everything a run of a suite found.
+type Report struct {
+	Suite   string        `json:"suite"`
+	Date    string        `json:"date"`
+	Command string        `json:"command"`
+	Short   bool          `json:"short"`
+	Machine Machine       `json:"machine"`
+	Compile []Compile     `json:"compile,omitempty"`
+	Groups  []GroupReport `json:"groups"`
+}
+
+// GroupReport is what one group found.
+type GroupReport struct {
+	Work     string   `json:"work"`
+	Shape    string   `json:"shape"`
+	Parallel bool     `json:"parallel"`
+	Bytes    int      `json:"bytes"`
+	Results  []Result `json:"results"`
+	Ratios   []Ratio  `json:"ratios"`
+}
+
+// Options of a run.
+type Options struct {
+	Short   bool
+	Memory  bool
+	Match   *regexp.Regexp // nil for all cases
+	Command string         // what the user typed, for the report
+	// Timing overrides what Short chooses if its Rounds are not 0.
+	Timing Timing
+}
+
+// shortTotal is what all slices of a short run take together. It leaves room
+// for checks, warm-up and collections below the 50 seconds that are promised.
+const shortTotal = 32 * time.Second
+
+// Run runs the suite, prints lines to out as they are found, and returns the
+// whole.
+func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
+	report := &Report{
+		Suite: s.Name, Date: time.Now().UTC().Format(time.DateOnly), Command: o.Command,
+		Short: o.Short, Machine: ThisMachine(),
+	}
+	m := report.Machine
+	fmt.Fprintf(out, "MACHINE %s, %d cores, %s/%s, %s\n", m.CPU, m.Cores, m.GOOS, m.GOARCH, m.Go)
+	// Compile times come first: a type is compiled once, at its first use.
+	if s.Compile != nil && o.Match == nil {
+		var err error
+		if report.Compile, err = s.Compile(); err != nil {
+			return nil, err
+		}
+		for _, c := range report.Compile {
+			fmt.Fprintf(out, "COMPILE %s/%s ns=%.0f\n", s.Name, c.Shape, c.NS)
+		}
+	}
+	groups, err := s.selected(o.Match)
+	if err != nil {
+		return nil, err
+	}
+	timing := o.timing(groups)
+	for _, g := range groups {
+		results, err := g.Measure(timing)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", g.Case(s.Name, ""), err)
+		}
+		gr := GroupReport{
+			Work: g.Work, Shape: g.Shape, Parallel: g.Parallel, Bytes: g.Bytes,
+			Results: results, Ratios: g.Ratios(s.Name, results),
+		}
+		gr.print(out, g.Case(s.Name, ""))
+		report.Groups = append(report.Groups, gr)
+	}
+	return report, nil
+}
+
+func (s *Suite) selected(match *regexp.Regexp) ([]Group, error) {
+	all, err := s.Groups()
+	if err != nil {
+		return nil, err
+	}
+	var groups []Group
+	for _, g := range all {
+		if g, ok := g.Select(s.Name, match); ok {
+			groups = append(groups, g)
+		}
+	}
+	if len(groups) == 0 {
+		return nil, fmt.Errorf("suite %s: no case matches", s.Name)
+	}
+	return groups, nil
+}
+
+// timing divides a short run's time among all contestants.
+func (o *Options) timing(groups []Group) Timing {
+	t := o.Timing
+	if t.Rounds == 0 {
+		t = Timing{Rounds: 15, Slice: 100 * time.Millisecond}
+		if o.Short {
+			contestants := 0
+			for _, g := range groups {
+				contestants += len(g.Contestants)
+			}
+			t.Rounds = 7
+			// One more round stands for the warm-up.
+			t.Slice = min(t.Slice, shortTotal/time.Duration((t.Rounds+1)*contestants))
+		}
+	}
+	t.Memory = o.Memory
+	return t
+}
+
+func (g *GroupReport) print(out io.Writer, name string) {
+	for _, r := range g.Results {
+		fmt.Fprintf(out, "TIME %s %s ns=%s gbps=%.2f", name, r.Name, nanos(r.NS), r.GBps)
+		if r.Memory != nil {
+			fmt.Fprintf(out, " allocs=%.2f bytes=%.0f", r.Memory.Allocs, r.Memory.Bytes)
+		}
+		fmt.Fprintln(out)
+	}
+	for _, r := range g.Ratios {
+		fmt.Fprintln(out, r)
+	}
+}

@@ -1,0 +1,92 @@
+// Command bench measures Thrum against its peers, side by side on the same
+// machine, and prints lines that scripts can hold to targets. README.md tells
+// how to read them.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/bench/internal/codecsuite"
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
+)
+
+// suites is the table of all suites; a new one is a package and a row here.
+func suites() []harness.Suite {
+	return []harness.Suite{
+		codecsuite.Suite(),
+	}
+}
+
+func main() {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if err != flag.ErrHelp {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	name := flags.String("suite", "", "the suite to run: "+names())
+	short := flags.Bool("short", false, "end within 50 seconds")
+	jsonFile := flags.String("json", "", "write everything measured to `file`")
+	chartFile := flags.String("chart", "", "write a bar chart to `file.svg`")
+	memory := flags.Bool("mem", false, "print allocations and bytes per operation too")
+	match := flags.String("case", "", "run only the ratios whose case and peer match `regexp`")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	o := harness.Options{
+		Short: *short, Memory: *memory,
+		Command: strings.TrimSpace("go run . " + strings.Join(args, " ")),
+	}
+	if *match != "" {
+		var err error
+		if o.Match, err = regexp.Compile(*match); err != nil {
+			return err
+		}
+	}
+	for _, s := range suites() {
+		if s.Name != *name {
+			continue
+		}
+		report, err := s.Run(stdout, o)
+		if err != nil {
+			return err
+		}
+		return save(report, *jsonFile, *chartFile)
+	}
+	return fmt.Errorf("no suite %q; there are: %s", *name, names())
+}
+
+func save(r *harness.Report, jsonFile, chartFile string) error {
+	if jsonFile != "" {
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(jsonFile, append(text, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	if chartFile != "" {
+		return os.WriteFile(chartFile, harness.Chart(r), 0o644)
+	}
+	return nil
+}
+
+func names() string {
+	var all []string
+	for _, s := range suites() {
+		all = append(all, s.Name)
+	}
+	return strings.Join(all, ", ")
+}
