@@ -27,6 +27,16 @@ cp go.mod idl/codec.thrift "$work/out/"
 mkdir "$work/out/apache"
 thrift --gen go:package_prefix=github.com/thrum-rpc/thrum/bench/internal/gen/apache/ \
 	-out "$work/out/apache" idl/codec.thrift
+cat >"$work/out/kitex/shapes/doc.go" <<'DOC'
+// Package shapes is the output of the kitex tool for idl/codec.thrift: structs
+// with frugal tags and FastCodec. It must not be edited.
+package shapes
+DOC
+cat >"$work/out/apache/shapes/doc.go" <<'DOC'
+// Package shapes is the output of Apache's compiler for idl/codec.thrift. It
+// must not be edited.
+package shapes
+DOC
 gofmt -w "$work/out/kitex" "$work/out/apache"
 rm -rf internal/gen/kitex internal/gen/apache
 mkdir -p internal/gen
