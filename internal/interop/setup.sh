@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Installs what the interoperation tests run: Apache Thrift's Python library in
+# a virtual environment and its Java library with what that needs. They go to
+# the user's cache directory, where interop_test.go looks for them. The Thrift
+# compiler, Python, a JDK and Maven must be there already; on Debian:
+#   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven
+set -euo pipefail
+cd "$(dirname "$0")"
+
+case "$(uname)" in
+Darwin) cache="$HOME/Library/Caches/thrum-interop" ;;
+*) cache="${XDG_CACHE_HOME:-$HOME/.cache}/thrum-interop" ;;
+esac
+
+# once NAME FILE COMMAND...: runs COMMAND to make $cache/NAME, unless it was
+# made from the same FILE before. What a failed run leaves is thrown away.
+once() {
+  local dir="$cache/$1" file="$2"
+  shift 2
+  cmp -s "$file" "$dir/made-from" && return
+  rm -rf "$dir"
+  mkdir -p "$dir"
+  for try in 1 2 3; do
+    if "$@" "$dir"; then
+      cp "$file" "$dir/made-from"
+      return
+    fi
+    echo "setup.sh: try $try of $1 failed" >&2
+    sleep $((try * 5))
+  done
+  exit 1
+}
+
+python() {
+  python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check -r python/requirements.txt
+}
+
+java() {
+  mvn -q -B -f java/pom.xml dependency:copy-dependencies -DoutputDirectory="$1"
+}
+
+once python python/requirements.txt python
+once java java/pom.xml java
+echo "setup.sh: ready in $cache"
