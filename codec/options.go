@@ -1,0 +1,66 @@
+package codec
+
+import (
+	"math"
+
+	"github.com/thrum-rpc/thrum/internal/engine"
+)
+
+// Option changes what For compiles.
+type Option interface{ apply(*config) }
+
+type option func(*config)
+
+func (o option) apply(c *config) { o(c) }
+
+type config struct {
+	encode engine.EncodeOptions
+	decode engine.DecodeOptions
+}
+
+// DefaultMaxDepth is the deepest nesting of structs and containers that is
+// encoded and decoded unless MaxDepth says otherwise.
+const DefaultMaxDepth = 1024
+
+func newConfig(opts []Option) *config {
+	c := &config{
+		encode: engine.EncodeOptions{MaxDepth: DefaultMaxDepth},
+		decode: engine.DecodeOptions{MaxDepth: DefaultMaxDepth, MaxContainer: math.MaxInt32},
+	}
+	for _, o := range opts {
+		o.apply(c)
+	}
+	return c
+}
+
+// MaxDepth limits the nesting of structs and containers, for encoding and
+// decoding; cyclic data ends there. The default is DefaultMaxDepth.
+func MaxDepth(n int) Option {
+	return option(func(c *config) { c.encode.MaxDepth, c.decode.MaxDepth = n, n })
+}
+
+// MaxContainer limits the elements of a list, set or map that decoding
+// accepts. The default is Thrift's own limit; memory is bounded by the input anyway.
+func MaxContainer(n int) Option { return option(func(c *config) { c.decode.MaxContainer = n }) }
+
+// NoCopy lets decoded strings and binaries point into the input, which must
+// then not change while they live.
+func NoCopy() Option { return option(func(c *config) { c.decode.Alias = true }) }
+
+// Deterministic writes map entries ordered by their encoded keys, so that
+// equal values have equal bytes.
+func Deterministic() Option { return option(func(c *config) { c.encode.Sorted = true }) }
+
+// Strict makes a field of another wire type than the tag's an error of
+// decoding, where it would be skipped as unknown.
+func Strict() Option { return option(func(c *config) { c.decode.Strict = true }) }
+
+// CheckUnions refuses unions that have not exactly one field set.
+func CheckUnions() Option {
+	return option(func(c *config) { c.encode.CheckUnion, c.decode.CheckUnion = true, true })
+}
+
+// CheckSets refuses sets with equal elements.
+func CheckSets() Option {
+	return option(func(c *config) { c.encode.CheckSet, c.decode.CheckSet = true, true })
+}

@@ -1,0 +1,326 @@
+package interp
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file decodes the binary protocol: structs and their fields. Functions
+// take the offset at which to read and return the offset behind, or failed.
+
+type decoder struct {
+	prog  *plan.Program
+	slots []engine.Slot
+	cells []*cell // by slot
+	opts  engine.DecodeOptions
+}
+
+// failed is the offset that a function returns once run.fault is set.
+const failed = -1
+
+// run is the state of one Decode.
+type run struct {
+	*decoder
+	b     []byte
+	chunk *mem.Chunk
+	fault *diag.Fault
+
+	// Places with an address for values that are about to be returned.
+	slice   []byte
+	pointer mem.Pointer
+}
+
+func (d *decoder) Decode(b []byte, v mem.Pointer) (int, error) {
+	r := run{decoder: d, b: b, chunk: d.opts.Pool.Get()}
+	n := r.structure(d.prog.Procs[0], v, 0, d.opts.MaxDepth)
+	d.opts.Pool.Put(r.chunk)
+	if n < 0 {
+		return 0, r.fault
+	}
+	return n, nil
+}
+
+// fail sets the fault and returns failed.
+func (d *run) fail(c diag.Code, i int, detail string) int {
+	d.fault = diag.NewFault(c, i, detail)
+	return failed
+}
+
+// eof reports that n bytes were expected at i.
+func (d *run) eof(i, n int) int {
+	return d.fail(diag.UnexpectedEOF, i, "unexpected EOF: "+plural(n-(len(d.b)-i), "byte")+" short")
+}
+
+// wire converts a negative result of package thriftwire.
+func (d *run) wire(n, i int) int {
+	switch n {
+	case thriftwire.ErrEOF:
+		return d.fail(diag.UnexpectedEOF, i, "unexpected EOF")
+	case thriftwire.ErrLength:
+		return d.fail(diag.InvalidLength, i, "a length is negative or exceeds the input")
+	case thriftwire.ErrDepth:
+		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
+	default:
+		return d.fail(diag.InvalidType, i, "unknown wire type")
+	}
+}
+
+func (d *run) mismatch(i int, want, got thriftwire.Type) int {
+	return d.fail(diag.TypeMismatch, i, "type mismatch: "+strconv.Itoa(int(want))+" expected, got "+strconv.Itoa(int(got)))
+}
+
+func plural(n int, noun string) string {
+	s := strconv.Itoa(n) + " "
+	switch {
+	case n == 1:
+		return s + noun
+	case noun[len(noun)-1] == 'y':
+		return s + noun[:len(noun)-1] + "ies"
+	default:
+		return s + noun + "s"
+	}
+}
+
+func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
+	if depth <= 0 {
+		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
+	}
+	b := d.b
+	start := i
+	next := 0 // the op that is expected
+	count := 0
+	var seen uint64
+	var more []uint64 // required fields beyond the first 64
+	if p.Required > 64 {
+		more = make([]uint64, (p.Required+63)/64)
+	}
+	for {
+		if i >= len(b) {
+			return d.eof(i, 1)
+		}
+		if b[i] == 0 {
+			i++
+			break
+		}
+		if len(b)-i < 3 {
+			return d.eof(i, 3)
+		}
+		head := uint32(b[i])<<16 | uint32(b[i+1])<<8 | uint32(b[i+2])
+		if next >= len(p.Ops) || p.Ops[next].Head != head {
+			next = p.Find(head)
+			if next < 0 {
+				next = 0
+				if i = d.unknown(p, base, i, depth); i < 0 {
+					return failed
+				}
+				continue
+			}
+		}
+		op := &p.Ops[next]
+		next++
+		count++
+		if op.Bit >= 0 {
+			if op.Bit < 64 {
+				seen |= 1 << op.Bit
+			} else {
+				more[op.Bit/64] |= 1 << (op.Bit % 64)
+			}
+		}
+		i += 3
+		at := mem.Add(base, uintptr(op.Off))
+		if op.Flags&plan.Deref != 0 {
+			at = d.box(op, at)
+		}
+		switch op.Code {
+		case plan.I64, plan.Double:
+			if len(b)-i < 8 {
+				i = d.eof(i, 8)
+				break
+			}
+			mem.SetU64(at, binary.BigEndian.Uint64(b[i:]))
+			i += 8
+		case plan.I32, plan.Float:
+			if len(b)-i < 4 {
+				i = d.eof(i, 4)
+				break
+			}
+			mem.SetU32(at, binary.BigEndian.Uint32(b[i:]))
+			i += 4
+		case plan.String:
+			var s []byte
+			if s, i = d.bytes(op, i); i >= 0 {
+				mem.SetString(at, mem.StringOf(s))
+			}
+		default:
+			i = d.value(op, at, i, depth-1)
+		}
+		if i < 0 {
+			d.fault.Field(op.Name)
+			return failed
+		}
+	}
+	if p.Required > 0 {
+		if i = d.required(p, seen, more, i); i < 0 {
+			return failed
+		}
+	}
+	if p.Union && d.opts.CheckUnion && count != 1 {
+		return d.fail(diag.InvalidUnion, start, "union "+p.Name+" has "+plural(count, "field")+" set, not 1")
+	}
+	return i
+}
+
+// box allocates what the pointer field at p points to and returns its address.
+func (d *run) box(op *plan.Op, p mem.Pointer) mem.Pointer {
+	var v mem.Pointer
+	if op.Slot >= 0 {
+		v = d.slots[op.Slot].New()
+	} else {
+		n := int(op.Code.Memory())
+		v = mem.Data(d.chunk.Take(n, min(n, 8)))
+	}
+	mem.SetPtr(p, v)
+	return v
+}
+
+// unknown steps over the field at i that no op reads, and keeps it where the
+// struct has a place for it.
+func (d *run) unknown(p *plan.Proc, base mem.Pointer, i, depth int) int {
+	t := thriftwire.Type(d.b[i])
+	id := int16(binary.BigEndian.Uint16(d.b[i+1:]))
+	if d.opts.Strict {
+		if op := p.FindID(id); op != nil {
+			d.mismatch(i, op.Wire, t)
+			d.fault.Field(op.Name)
+			return failed
+		}
+	}
+	n := thriftwire.Skip(d.b[i+3:], t, depth-1)
+	if n < 0 {
+		d.wire(n, i)
+		d.fault.Field(strconv.Itoa(int(id)))
+		return failed
+	}
+	end := i + 3 + n
+	if p.Unknown >= 0 {
+		at := mem.Add(base, uintptr(p.Unknown))
+		mem.SetBytes(at, append(mem.Bytes(at), d.b[i:end]...))
+	}
+	return end
+}
+
+// required reports the first required field that was not seen.
+func (d *run) required(p *plan.Proc, seen uint64, more []uint64, i int) int {
+	if more == nil {
+		if seen == ^uint64(0)>>(64-p.Required) {
+			return i
+		}
+	} else {
+		more[0] = seen
+	}
+	for k := range p.Ops {
+		op := &p.Ops[k]
+		if op.Bit < 0 {
+			continue
+		}
+		word := seen
+		if more != nil {
+			word = more[op.Bit/64]
+		}
+		if word>>(op.Bit%64)&1 == 0 {
+			return d.fail(diag.MissingRequired, i-1, "missing required field "+strconv.Itoa(int(op.ID))+" for type "+p.Name)
+		}
+	}
+	return i
+}
+
+// bytes reads a string or binary.
+func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
+	b := d.b
+	if len(b)-i < 4 {
+		return nil, d.eof(i, 4)
+	}
+	n := int(int32(binary.BigEndian.Uint32(b[i:])))
+	i += 4
+	if uint(n) > uint(len(b)-i) {
+		if n < 0 {
+			return nil, d.fail(diag.InvalidLength, i-4, "a length is negative")
+		}
+		return nil, d.eof(i, n)
+	}
+	s := b[i : i+n : i+n]
+	if op.Flags&plan.Alias == 0 && !d.opts.Alias {
+		s = d.chunk.Copy(s)
+	}
+	return s, i + n
+}
+
+// value reads one value without a header into p.
+func (d *run) value(op *plan.Op, p mem.Pointer, i, depth int) int {
+	b := d.b
+	if w := op.Code.Width(); w > 0 {
+		if len(b)-i < w {
+			return d.eof(i, w)
+		}
+		switch op.Code {
+		case plan.Bool:
+			v := b[i]
+			if v != 0 {
+				v = 1
+			}
+			mem.SetU8(p, v)
+		case plan.I8:
+			mem.SetU8(p, b[i])
+		case plan.I16:
+			mem.SetU16(p, binary.BigEndian.Uint16(b[i:]))
+		case plan.I32, plan.Float:
+			mem.SetU32(p, binary.BigEndian.Uint32(b[i:]))
+		case plan.I64, plan.Double:
+			mem.SetU64(p, binary.BigEndian.Uint64(b[i:]))
+		case plan.Enum64:
+			mem.SetU64(p, uint64(int64(int32(binary.BigEndian.Uint32(b[i:])))))
+		case plan.UUID:
+			copy(mem.UUID(p)[:], b[i:])
+		}
+		return i + w
+	}
+	switch op.Code {
+	case plan.String:
+		s, n := d.bytes(op, i)
+		if n >= 0 {
+			mem.SetString(p, mem.StringOf(s))
+		}
+		return n
+	case plan.Binary:
+		s, n := d.bytes(op, i)
+		if n >= 0 {
+			mem.SetBytes(p, s)
+		}
+		return n
+	case plan.Struct:
+		d.init(op, p)
+		return d.structure(d.prog.Procs[op.A], p, i, depth)
+	case plan.Pointer:
+		v := d.slots[op.Slot].New()
+		d.init(op, v)
+		mem.SetPtr(p, v)
+		return d.structure(d.prog.Procs[op.A], v, i, depth)
+	case plan.List:
+		return d.list(op, p, i, depth)
+	default: // Map
+		return d.mapping(op, p, i, depth)
+	}
+}
+
+// init sets the defaults of the struct at v, which op reads.
+func (d *run) init(op *plan.Op, v mem.Pointer) {
+	if s := d.prog.Procs[op.A].Init; s >= 0 {
+		d.slots[s].Init(v)
+	}
+}

@@ -1,0 +1,257 @@
+package interp
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file encodes into the binary protocol. Memory that another goroutine
+// changes meanwhile gives wrong bytes or an error and nothing worse: each length is
+// loaded once, and room for it is made before bytes are written, whatever a
+// size pass said.
+
+type encoder struct {
+	prog  *plan.Program
+	size  *plan.Program
+	slots []engine.Slot
+	cells []*cell // by slot
+	opts  engine.EncodeOptions
+}
+
+func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
+	b, f := e.structure(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
+	if f != nil {
+		return dst, f
+	}
+	return b, nil
+}
+
+// room returns b with n more bytes, whose content is arbitrary.
+func room(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = slices.Grow(b, n)
+	}
+	return b[:len(b)+n]
+}
+
+func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	if depth <= 0 {
+		return b, tooDeep(len(b))
+	}
+	written := 0
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		at := mem.Add(base, uintptr(op.Off))
+		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
+			if op.Flags&plan.Default != 0 {
+				if e.isDefault(op, at) {
+					continue
+				}
+			} else if q := mem.Ptr(at); q == nil {
+				continue
+			} else if op.Flags&plan.Deref != 0 {
+				at = q
+			}
+		}
+		written++
+		n := len(b)
+		b = room(b, int(op.Fixed))
+		w := b[n:]
+		_ = w[2]
+		w[0] = byte(op.Wire)
+		w[1] = byte(uint16(op.ID) >> 8)
+		w[2] = byte(op.ID)
+		switch op.Code {
+		case plan.I64, plan.Double:
+			binary.BigEndian.PutUint64(w[3:], mem.U64(at))
+		case plan.I32, plan.Float:
+			binary.BigEndian.PutUint32(w[3:], mem.U32(at))
+		case plan.Bool, plan.I8:
+			w[3] = mem.U8(at)
+		case plan.I16:
+			binary.BigEndian.PutUint16(w[3:], mem.U16(at))
+		case plan.String:
+			s := mem.String(at)
+			if f := checkBytes(len(s), mem.StringData(s), n); f != nil {
+				return b, f.Field(op.Name)
+			}
+			binary.BigEndian.PutUint32(w[3:], uint32(len(s)))
+			b = append(b, s...)
+		default:
+			var f *diag.Fault
+			if b, f = e.value(b[:n+3], op, at, depth-1); f != nil {
+				return b, f.Field(op.Name)
+			}
+		}
+	}
+	if p.Unknown >= 0 {
+		b = append(b, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
+	}
+	if p.Union && e.opts.CheckUnion && written != 1 {
+		return b, diag.NewFault(diag.InvalidUnion, len(b), "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
+	}
+	return append(b, 0), nil
+}
+
+// value appends one value without a header.
+func (e *encoder) value(b []byte, op *plan.Op, at mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	switch op.Code {
+	case plan.Bool, plan.I8:
+		return append(b, mem.U8(at)), nil
+	case plan.I16:
+		return binary.BigEndian.AppendUint16(b, mem.U16(at)), nil
+	case plan.I32, plan.Float:
+		return binary.BigEndian.AppendUint32(b, mem.U32(at)), nil
+	case plan.I64, plan.Double:
+		return binary.BigEndian.AppendUint64(b, mem.U64(at)), nil
+	case plan.Enum64:
+		return appendEnum(b, mem.U64(at))
+	case plan.UUID:
+		return append(b, mem.UUID(at)[:]...), nil
+	case plan.String:
+		return appendString(b, mem.String(at))
+	case plan.Binary:
+		return appendBytes(b, mem.Bytes(at))
+	case plan.Struct:
+		return e.structure(b, e.prog.Procs[op.A], at, depth)
+	case plan.Pointer:
+		return e.pointer(b, op, mem.Ptr(at), depth)
+	case plan.List:
+		data, n := mem.Slice(at)
+		return e.list(b, op, data, n, depth)
+	default: // Map
+		return e.mapping(b, op, mem.Ptr(at), depth)
+	}
+}
+
+// pointer appends the struct at v; a nil one is empty.
+func (e *encoder) pointer(b []byte, op *plan.Op, v mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	if v == nil {
+		return append(b, 0), nil
+	}
+	return e.structure(b, e.prog.Procs[op.A], v, depth)
+}
+
+func appendEnum(b []byte, v uint64) ([]byte, *diag.Fault) {
+	if n := int64(v); n < math.MinInt32 || n > math.MaxInt32 {
+		return b, diag.NewFault(diag.OutOfRange, len(b), "an enum value does not fit into 32 bits")
+	}
+	return binary.BigEndian.AppendUint32(b, uint32(v)), nil
+}
+
+func appendString(b []byte, s string) ([]byte, *diag.Fault) {
+	if f := checkBytes(len(s), mem.StringData(s), len(b)); f != nil {
+		return b, f
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
+}
+
+func appendBytes(b, s []byte) ([]byte, *diag.Fault) {
+	if f := checkBytes(len(s), mem.Data(s), len(b)); f != nil {
+		return b, f
+	}
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
+}
+
+// list appends n elements that start at data, with their header.
+func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([]byte, *diag.Fault) {
+	if depth <= 0 {
+		return b, tooDeep(len(b))
+	}
+	if f := checkBytes(n, data, len(b)); f != nil {
+		return b, f
+	}
+	elem := &e.prog.Procs[op.A].Ops[0]
+	b = thriftwire.AppendList(b, elem.Wire, n)
+	if op.Flags&plan.Unique != 0 && e.opts.CheckSet {
+		return e.set(b, op, elem, data, n, depth)
+	}
+	switch elem.Code {
+	case plan.Bool, plan.I8:
+		return append(b, mem.View[byte](data, n)...), nil
+	case plan.I16:
+		at := len(b)
+		b = room(b, 2*n)
+		w := b[at:]
+		for i, v := range mem.View[uint16](data, n) {
+			binary.BigEndian.PutUint16(w[2*i:], v)
+		}
+		return b, nil
+	case plan.I32, plan.Float:
+		at := len(b)
+		b = room(b, 4*n)
+		w := b[at:]
+		for i, v := range mem.View[uint32](data, n) {
+			binary.BigEndian.PutUint32(w[4*i:], v)
+		}
+		return b, nil
+	case plan.I64, plan.Double:
+		at := len(b)
+		b = room(b, 8*n)
+		w := b[at:]
+		for i, v := range mem.View[uint64](data, n) {
+			binary.BigEndian.PutUint64(w[8*i:], v)
+		}
+		return b, nil
+	}
+	var f *diag.Fault
+	for i := range n {
+		if b, f = e.value(b, elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1); f != nil {
+			return b, f.Index(i)
+		}
+	}
+	return b, nil
+}
+
+// set appends the elements of a set whose uniqueness is checked.
+func (e *encoder) set(b []byte, op, elem *plan.Op, data mem.Pointer, n, depth int) ([]byte, *diag.Fault) {
+	seen := make(map[string]struct{}, n)
+	for i := range n {
+		start := len(b)
+		var f *diag.Fault
+		if b, f = e.value(b, elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1); f != nil {
+			return b, f.Index(i)
+		}
+		seen[string(b[start:])] = struct{}{}
+		if len(seen) == i {
+			return b, diag.NewFault(diag.DuplicateKey, start, "a set has two equal elements").Index(i)
+		}
+	}
+	return b, nil
+}
+
+// isDefault reports whether the value at p equals the op's default.
+func (e *encoder) isDefault(op *plan.Op, at mem.Pointer) bool {
+	want := e.prog.Defaults[op.B]
+	switch op.Code {
+	case plan.String:
+		return mem.String(at) == want
+	case plan.Binary:
+		return string(mem.Bytes(at)) == want
+	default:
+		return string(mem.View[byte](at, len(want))) == want
+	}
+}
+
+// checkBytes refuses lengths that Thrift cannot express and what only a value
+// that is being changed can be: a length without memory.
+func checkBytes(n int, data mem.Pointer, offset int) *diag.Fault {
+	if uint(n) > math.MaxInt32 {
+		return diag.NewFault(diag.SizeLimit, offset, "longer than Thrift's 2 GiB")
+	}
+	if data == nil && n != 0 {
+		return diag.NewFault(diag.InvalidValue, offset, "a nil pointer with a length: the value changed while it was encoded")
+	}
+	return nil
+}
+
+func tooDeep(offset int) *diag.Fault {
+	return diag.NewFault(diag.DepthLimit, offset, "nested deeper than the limit")
+}

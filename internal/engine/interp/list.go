@@ -1,0 +1,209 @@
+package interp
+
+import (
+	"encoding/binary"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file decodes lists and sets and decides how much memory a claimed
+// length is worth.
+
+// amplification bounds how many bytes are allocated ahead for each byte of
+// input that remains: a length that merely claims is not believed further.
+const amplification = 16
+
+// capacity returns how many of n values of size bytes may be allocated before they are
+// read at i.
+func (d *run) capacity(i, n int, size uintptr) int {
+	if size == 0 {
+		return n
+	}
+	return max(1, min(n, (len(d.b)-i)*amplification/int(size)))
+}
+
+// list reads a list or set into the slice at p.
+func (d *run) list(op *plan.Op, p mem.Pointer, i, depth int) int {
+	if depth <= 0 {
+		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
+	}
+	elem := &d.prog.Procs[op.A].Ops[0]
+	t, n, m := thriftwire.ConsumeList(d.b[i:])
+	if m < 0 {
+		return d.wire(m, i)
+	}
+	if n > d.opts.MaxContainer {
+		return d.fail(diag.SizeLimit, i, "a list of "+plural(n, "element")+" exceeds the limit")
+	}
+	i += m
+	if n == 0 {
+		mem.SetBytes(p, []byte{})
+		return i
+	}
+	if t != elem.Wire {
+		return d.mismatch(i-m, elem.Wire, t)
+	}
+	start := i
+	switch {
+	case op.Flags&plan.PointerFree != 0:
+		i = d.numbers(elem, p, i, n)
+	case elem.Code == plan.String:
+		i = d.strings(elem, p, i, n)
+	case elem.Code == plan.Pointer:
+		i = d.pointers(elem, p, i, n, depth-1)
+	default:
+		i = d.elements(op, elem, p, i, n, depth-1)
+	}
+	if i >= 0 && op.Flags&plan.Unique != 0 && d.opts.CheckSet {
+		return d.unique(elem, start, i, n, depth)
+	}
+	return i
+}
+
+// numbers reads n elements of fixed width into pointer-free memory.
+func (d *run) numbers(elem *plan.Op, p mem.Pointer, i, n int) int {
+	w := elem.Code.Width()
+	if (len(d.b)-i)/w < n {
+		return d.eof(i, n*w)
+	}
+	src := d.b[i : i+n*w]
+	size := int(elem.Code.Memory())
+	dst := d.chunk.Take(n*size, min(size, 8))
+	data := mem.Data(dst)
+	mem.SetSlice(p, data, n)
+	switch elem.Code {
+	case plan.Bool:
+		for k, v := range src {
+			if v != 0 {
+				dst[k] = 1
+			}
+		}
+	case plan.I16:
+		v := mem.View[uint16](data, n)
+		for k := range v {
+			v[k] = binary.BigEndian.Uint16(src[2*k:])
+		}
+	case plan.I32, plan.Float:
+		v := mem.View[uint32](data, n)
+		for k := range v {
+			v[k] = binary.BigEndian.Uint32(src[4*k:])
+		}
+	case plan.I64, plan.Double:
+		v := mem.View[uint64](data, n)
+		for k := range v {
+			v[k] = binary.BigEndian.Uint64(src[8*k:])
+		}
+	case plan.Enum64:
+		v := mem.View[uint64](data, n)
+		for k := range v {
+			v[k] = uint64(int64(int32(binary.BigEndian.Uint32(src[4*k:]))))
+		}
+	default: // I8, UUID: bytes as they stand
+		copy(dst, src)
+	}
+	return i + n*w
+}
+
+// strings reads n strings. Their headers are at most 4 times their lengths'
+// bytes, so n needs no further check.
+func (d *run) strings(elem *plan.Op, p mem.Pointer, i, n int) int {
+	s := make([]string, n)
+	mem.SetSlice(p, mem.Data(s), n)
+	for k := range s {
+		var b []byte
+		if b, i = d.bytes(elem, i); i < 0 {
+			d.fault.Index(k)
+			return failed
+		}
+		s[k] = mem.StringOf(b)
+	}
+	return i
+}
+
+// pointers reads n structs behind pointers, which share arrays.
+func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
+	v := make([]mem.Pointer, d.capacity(i, n, uintptr(elem.Code.Memory())))
+	all := batch{left: n}
+	proc := d.prog.Procs[elem.A]
+	for k := range n {
+		if k == len(v) {
+			v = append(v, make([]mem.Pointer, min(k, n-k))...)
+		}
+		v[k] = all.next(d, elem, i)
+		if i = d.structure(proc, v[k], i, depth); i < 0 {
+			d.fault.Index(k)
+			return failed
+		}
+	}
+	mem.SetSlice(p, mem.Data(v), n)
+	return i
+}
+
+// elements reads n values of any type into a slice of them.
+func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
+	slot := &d.slots[op.Slot]
+	have := d.capacity(i, n, slot.Size)
+	slot.Slice(p, have)
+	data, _ := mem.Slice(p)
+	for k := range n {
+		if k == have {
+			have += min(have, n-have)
+			slot.Extend(p, have)
+			data, _ = mem.Slice(p)
+		}
+		if i = d.value(elem, mem.Add(data, uintptr(k)*uintptr(op.Size)), i, depth); i < 0 {
+			d.fault.Index(k)
+			return failed
+		}
+	}
+	return i
+}
+
+// unique checks that the n elements between start and end differ.
+func (d *run) unique(elem *plan.Op, start, end, n, depth int) int {
+	seen := make(map[string]struct{}, min(n, end-start))
+	i := start
+	for k := range n {
+		m := thriftwire.Skip(d.b[i:end], elem.Wire, depth)
+		if m < 0 {
+			return d.wire(m, i)
+		}
+		seen[string(d.b[i:i+m])] = struct{}{}
+		if len(seen) == k {
+			d.fail(diag.DuplicateKey, i, "a set has two equal elements")
+			d.fault.Index(k)
+			return failed
+		}
+		i += m
+	}
+	return end
+}
+
+// batch allocates the structs of one container together.
+type batch struct {
+	left  int // structs still to come
+	ready int // structs allocated and not used
+	at    mem.Pointer
+}
+
+// next returns a new struct for the element at i, with its defaults set.
+func (a *batch) next(d *run, op *plan.Op, i int) mem.Pointer {
+	slot := &d.slots[op.Slot]
+	if a.ready == 0 {
+		a.ready = d.capacity(i, a.left, slot.Size)
+		slot.Slice(mem.Of(&d.slice), a.ready)
+		a.at = mem.Data(d.slice)
+		d.slice = nil
+	}
+	v := a.at
+	a.ready--
+	a.left--
+	if a.ready > 0 {
+		a.at = mem.Add(v, slot.Size)
+	}
+	d.init(op, v)
+	return v
+}
