@@ -1,0 +1,131 @@
+package compact
+
+import "github.com/thrum-rpc/thrum/wire/thriftwire"
+
+// This file holds the skipping of values whose schema nobody needs. Each
+// function takes the whole input and a position and returns the position after
+// the value and 0, or the position of the fault and its code.
+
+// maxSkipDepth caps the depth that a caller may ask for, since each level of
+// nesting takes stack.
+const maxSkipDepth = 4096
+
+// Skip returns the length of the value of type t at the front of b, or a
+// negative error. A bool is taken for an element: one byte, whose value Skip
+// does not look at. It follows at most depth levels of nested structs and
+// containers, and never more than 4096. Time is linear in the length.
+func (d Dialect) Skip(b []byte, t thriftwire.Type, depth int) int {
+	end, code := d.SkipAt(b, 0, t, depth)
+	if code < 0 {
+		return code
+	}
+	return end
+}
+
+// SkipAt is Skip for the value at b[pos:], which must lie within b. It returns
+// the position after the value and 0, or the position of the fault and its
+// negative error. A fault stands where the part begins that cannot be read: a
+// number, the length before a string, the header of a field or container, or,
+// for ErrDepth, the value that is nested too deeply.
+func (d Dialect) SkipAt(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
+	if t == d.foreign() {
+		return pos, thriftwire.ErrType
+	}
+	return d.skip(b, pos, t, min(depth, maxSkipDepth))
+}
+
+func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
+	if w := int(widths[t]); w > 0 {
+		if len(b)-pos < w {
+			return pos, thriftwire.ErrEOF
+		}
+		return pos + w, 0
+	}
+	var n int
+	switch t {
+	case thriftwire.I16:
+		_, n = ConsumeI16(b[pos:])
+	case thriftwire.I32:
+		_, n = ConsumeI32(b[pos:])
+	case thriftwire.I64:
+		_, n = ConsumeI64(b[pos:])
+	case thriftwire.String:
+		_, n = ConsumeBytes(b[pos:])
+	case thriftwire.Struct, thriftwire.List, thriftwire.Set, thriftwire.Map:
+		if depth <= 0 {
+			return pos, thriftwire.ErrDepth
+		}
+		switch t {
+		case thriftwire.Struct:
+			return d.skipStruct(b, pos, depth-1)
+		case thriftwire.Map:
+			return d.skipMap(b, pos, depth-1)
+		}
+		return d.skipList(b, pos, depth-1)
+	default:
+		n = thriftwire.ErrType
+	}
+	if n < 0 {
+		return pos, n
+	}
+	return pos + n, 0
+}
+
+// skipStruct skips a struct whose values may nest depth levels more.
+func (d Dialect) skipStruct(b []byte, pos, depth int) (end, code int) {
+	var last int16
+	for {
+		f, n := d.ConsumeField(b[pos:], last)
+		if n < 0 {
+			return pos, n
+		}
+		pos += n
+		last = f.ID
+		switch f.Type {
+		case thriftwire.Stop:
+			return pos, 0
+		case thriftwire.Bool:
+			continue
+		}
+		if pos, code = d.skip(b, pos, f.Type, depth); code < 0 {
+			return pos, code
+		}
+	}
+}
+
+func (d Dialect) skipList(b []byte, pos, depth int) (end, code int) {
+	elem, size, n := d.ConsumeList(b[pos:])
+	if n < 0 {
+		return pos, n
+	}
+	pos += n
+	if size == 0 {
+		return pos, 0 // whatever elem is
+	}
+	if w := int(widths[elem]); w > 0 {
+		return pos + size*w, 0 // ConsumeList has seen that they are there
+	}
+	for range size {
+		if pos, code = d.skip(b, pos, elem, depth); code < 0 {
+			return pos, code
+		}
+	}
+	return pos, 0
+}
+
+func (d Dialect) skipMap(b []byte, pos, depth int) (end, code int) {
+	key, elem, size, n := d.ConsumeMap(b[pos:])
+	if n < 0 {
+		return pos, n
+	}
+	pos += n
+	for range size {
+		if pos, code = d.skip(b, pos, key, depth); code < 0 {
+			return pos, code
+		}
+		if pos, code = d.skip(b, pos, elem, depth); code < 0 {
+			return pos, code
+		}
+	}
+	return pos, 0
+}
