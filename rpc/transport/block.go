@@ -109,8 +109,8 @@ func (r *Reader) makeRoom(want int) {
 	case r.block.refs.Load() == 1 && have == 0 && len(r.block.buf) == BlockSize:
 		r.start, r.end = 0, 0 // nobody else uses the block: start over
 		return
-	case have == 0 && len(r.block.buf) > BlockSize:
-		// The block was made for one large message.
+	case have == 0 && (len(r.block.buf) > BlockSize || len(r.block.buf)-r.end < BlockSize/4):
+		// The block was made for one large message, or is nearly used up.
 	case r.end < len(r.block.buf) && r.start+want <= len(r.block.buf):
 		return
 	case r.end < len(r.block.buf) && have*2 < len(r.block.buf)-r.start:

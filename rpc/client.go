@@ -1,0 +1,248 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds the Client: one call from its arguments to its result, and
+// making connections. What happens on a connection is in clientconn.go.
+
+// Client is a [Caller] for one address. Any number of goroutines share its
+// connection: requests are sent without waiting for earlier replies, and
+// replies are matched to calls by sequence id, in whatever order they come.
+//
+// When the connection has failed, the next call makes a new one; calls are
+// never repeated. A call whose context ends returns at once and leaves the
+// others alone; when no other call waits, the connection is closed, so that
+// the server learns of it. When a deadline passes without a byte from the
+// server since the call was sent, new calls use a new connection.
+type Client struct {
+	opt              clientOptions
+	network, address string
+	blocks           transport.Pool
+	buffers          bufferPool
+	dialing          chan struct{} // holds a token; a lock that waiting for can be given up
+
+	mu     sync.Mutex
+	closed bool
+	conn   *clientConn // that new calls use; nil if one must be made
+	conns  map[*clientConn]struct{}
+}
+
+// Dial connects to a server. network and address are those of net.Dial, such
+// as "tcp", "127.0.0.1:9090" or "unix", "/run/shop.sock". The client speaks
+// framed binary unless told otherwise. An error is an [*Error] of StageDial.
+func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*Client, error) {
+	c := &Client{
+		opt: defaultClientOptions(), network: network, address: address,
+		dialing: make(chan struct{}, 1), conns: map[*clientConn]struct{}{},
+	}
+	for _, o := range opts {
+		o.applyClient(&c.opt)
+	}
+	if _, err := c.connection(ctx); err != nil {
+		return nil, &Error{Stage: StageDial, Err: err}
+	}
+	return c, nil
+}
+
+// Close closes the client: calls that wait fail with [ErrClientClosed], as
+// later ones do.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	conns := c.conns
+	c.conns, c.conn = nil, nil
+	c.mu.Unlock()
+	for cc := range conns {
+		cc.fail(StageRead, ErrClientClosed)
+	}
+	return nil
+}
+
+// Invoke makes one call. Errors are an [*ApplicationException] that the
+// server sent or an [*Error].
+func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
+	if c.opt.callTimeout > 0 {
+		if _, ok := ctx.Deadline(); !ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, c.opt.callTimeout)
+			defer cancel()
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return &Error{Stage: StageWait, Method: call.Method, Err: err}
+	}
+	p := &pendingCall{invocation: call, name: call.Method, done: make(chan struct{})}
+	if call.Service != "" {
+		p.name = call.Service + separator + call.Method
+	}
+	if err := c.encode(p); err != nil {
+		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
+	}
+	for {
+		cc, err := c.connection(ctx)
+		if err != nil {
+			return &Error{Stage: StageDial, Method: call.Method, Err: err}
+		}
+		started, err := cc.start(p)
+		if err != nil {
+			return &Error{Stage: StageQueue, Method: call.Method, Err: err}
+		}
+		if started {
+			return c.wait(ctx, cc, p)
+		}
+	}
+}
+
+// wait waits for the end of a call and reads its result.
+func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		if sent, abandoned := cc.abandon(p, ctx.Err()); abandoned {
+			return &Error{Stage: StageWait, Method: p.invocation.Method, Sent: sent, Err: ctx.Err()}
+		}
+	}
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.reply == nil: // oneway
+		return nil
+	}
+	defer p.block.Release()
+	if p.replyType == thriftwire.Exception {
+		e, err := consumeException(p.reply)
+		if err != nil {
+			return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
+		}
+		return e
+	}
+	if p.invocation.ReadResult == nil {
+		return nil
+	}
+	if err := p.invocation.ReadResult(p.reply); err != nil {
+		return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
+	}
+	return nil
+}
+
+// encode encodes the request of a call. Its sequence id is written when it is
+// queued.
+func (c *Client) encode(p *pendingCall) error {
+	b := c.buffers.get()
+	if !c.opt.unframed {
+		b = append(b, 0, 0, 0, 0)
+	}
+	header := len(b)
+	t := thriftwire.Call
+	if p.invocation.Oneway {
+		t = thriftwire.Oneway
+	}
+	b = thriftwire.AppendMessage(b, t, p.name, 0)
+	p.seqAt = len(b) - 4
+	if p.invocation.AppendArgs == nil {
+		b = thriftwire.AppendStop(b)
+	} else {
+		out, err := p.invocation.AppendArgs(b)
+		if err != nil {
+			return err
+		}
+		if len(out) <= len(b) {
+			return diag.NewFault(diag.InvalidValue, -1, "AppendArgs appended nothing")
+		}
+		b = out
+	}
+	size := len(b) - header
+	if size > c.opt.maxFrame {
+		return diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", size, c.opt.maxFrame))
+	}
+	if header == framed.HeaderSize {
+		binary.BigEndian.PutUint32(b, uint32(size))
+	}
+	p.request = b
+	return nil
+}
+
+// connection returns the connection that new calls use and makes one if there is none.
+func (c *Client) connection(ctx context.Context) (*clientConn, error) {
+	if cc, err := c.current(); cc != nil || err != nil {
+		return cc, err
+	}
+	select {
+	case c.dialing <- struct{}{}:
+		defer func() { <-c.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if cc, err := c.current(); cc != nil || err != nil {
+		return cc, err // another call has made it
+	}
+	if c.opt.dialTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.opt.dialTimeout)
+		defer cancel()
+	}
+	nc, err := c.opt.dial(ctx, c.network, c.address)
+	if err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
+			err = fmt.Errorf("%w: %w", ctx.Err(), err)
+		}
+		return nil, err
+	}
+	return c.adopt(nc)
+}
+
+// current returns the connection that new calls use, nil if one must be made.
+func (c *Client) current() (*clientConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, ErrClientClosed
+	}
+	return c.conn, nil
+}
+
+// adopt makes nc the connection that new calls use.
+func (c *Client) adopt(nc net.Conn) (*clientConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		nc.Close()
+		return nil, ErrClientClosed
+	}
+	cc := newClientConn(c, nc)
+	c.conn = cc
+	c.conns[cc] = struct{}{}
+	go cc.read()
+	return cc, nil
+}
+
+// retire keeps new calls away from cc.
+func (c *Client) retire(cc *clientConn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == cc {
+		c.conn = nil
+	}
+}
+
+// remove forgets cc, which has ended.
+func (c *Client) remove(cc *clientConn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == cc {
+		c.conn = nil
+	}
+	delete(c.conns, cc)
+}

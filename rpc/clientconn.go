@@ -1,0 +1,298 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds a client's connection: sending requests and matching replies.
+
+// pendingCall is a call from its encoding to its end. The connection ends it
+// by closing done, after it has set err or the reply.
+type pendingCall struct {
+	invocation *Invocation
+	name       string // as sent
+	request    []byte
+	seqAt      int // where the sequence id stands in request
+	seq        int32
+	heard      uint64 // reads that the connection had done when the call was queued
+	done       chan struct{}
+
+	// Guarded by the connection's mutex until done is closed.
+	sending   bool // a writer has taken request, which may be on its way
+	ended     bool // done is closed
+	abandoned bool // the caller has gone; a reply is dropped
+
+	err       error
+	replyType thriftwire.MessageType
+	reply     []byte
+	block     *transport.Block // that reply is a view of
+}
+
+// clientConn is one connection of a Client.
+//
+// Invariants: pending holds the two-way calls, abandoned ones too, whose reply
+// has not come; queue holds the calls that no writer has taken. live counts
+// the calls, oneway ones too, that have not ended and not been abandoned.
+type clientConn struct {
+	client *Client
+	nc     net.Conn
+
+	mu      sync.Mutex
+	err     error // why the connection has ended
+	seq     int32
+	pending map[int32]*pendingCall
+	queue   []*pendingCall
+	writing bool
+	live    int
+	retired bool   // new calls use another connection
+	heard   uint64 // reads that brought something
+}
+
+func newClientConn(c *Client, nc net.Conn) *clientConn {
+	return &clientConn{client: c, nc: nc, pending: map[int32]*pendingCall{}}
+}
+
+// errAbandoned ends a connection on which nobody waits any more.
+var errAbandoned = errors.New("rpc: the only call on the connection was given up")
+
+// start queues a call. It reports false if the connection has ended.
+func (cc *clientConn) start(p *pendingCall) (bool, error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.err != nil {
+		return false, nil
+	}
+	if len(cc.pending)+len(cc.queue) >= cc.client.opt.maxPending {
+		return false, ErrTooManyCalls
+	}
+	cc.seq++
+	for cc.pending[cc.seq] != nil { // after 2³² calls an old one may still wait
+		cc.seq++
+	}
+	p.seq = cc.seq
+	p.heard = cc.heard
+	binary.BigEndian.PutUint32(p.request[p.seqAt:], uint32(p.seq))
+	if !p.invocation.Oneway {
+		cc.pending[p.seq] = p
+	}
+	cc.queue = append(cc.queue, p)
+	cc.live++
+	if !cc.writing {
+		cc.writing = true
+		go cc.write()
+	}
+	return true, nil
+}
+
+// end ends a call unless it has ended. cc.mu is held.
+func (cc *clientConn) end(p *pendingCall, err error) {
+	if p.ended {
+		return
+	}
+	p.ended = true
+	p.err = err
+	close(p.done)
+	if !p.abandoned {
+		cc.live--
+		cc.endIfUnused()
+	}
+}
+
+// endIfUnused ends a retired connection on which nobody waits. cc.mu is held.
+func (cc *clientConn) endIfUnused() {
+	if cc.retired && cc.live == 0 && cc.err == nil {
+		go cc.fail(StageRead, errAbandoned)
+	}
+}
+
+// write sends what is queued until nothing is. It runs on its own goroutine
+// and not on a caller's, which must be able to leave when its context ends.
+func (cc *clientConn) write() {
+	var batch []*pendingCall
+	for {
+		cc.mu.Lock()
+		batch, cc.queue = cc.queue, batch[:0]
+		if len(batch) == 0 || cc.err != nil {
+			cc.writing = false
+			cc.mu.Unlock()
+			return
+		}
+		for _, p := range batch {
+			p.sending = true
+		}
+		cc.mu.Unlock()
+
+		err := cc.send(batch)
+		if err != nil {
+			cc.fail(StageWrite, err)
+		}
+		cc.mu.Lock()
+		for _, p := range batch {
+			cc.client.buffers.put(p.request)
+			p.request = nil
+			switch {
+			case !p.invocation.Oneway: // ends with its reply
+			case err != nil:
+				cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Sent: true, Err: err})
+			default:
+				cc.end(p, nil)
+			}
+		}
+		cc.mu.Unlock()
+		clear(batch)
+	}
+}
+
+// send writes the requests of batch with as few writes as it can.
+func (cc *clientConn) send(batch []*pendingCall) error {
+	if d := cc.client.opt.writeTimeout; d > 0 {
+		cc.nc.SetWriteDeadline(time.Now().Add(d))
+	}
+	if len(batch) == 1 {
+		_, err := cc.nc.Write(batch[0].request)
+		return err
+	}
+	requests := make(net.Buffers, len(batch))
+	for i, p := range batch {
+		requests[i] = p.request
+	}
+	return writeAll(cc.nc, requests, &cc.client.buffers)
+}
+
+// abandon leaves a call whose context has ended. It reports whether the
+// server may have received it, and false for abandoned if the call has ended meanwhile.
+func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned bool) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if p.ended {
+		return true, false
+	}
+	p.abandoned = true
+	cc.live--
+	if !p.sending {
+		cc.queue = slices.DeleteFunc(cc.queue, func(q *pendingCall) bool { return q == p })
+		delete(cc.pending, p.seq)
+		return false, true
+	}
+	// Closing tells the server of a call that nobody waits for; a connection
+	// that is silent beyond a deadline may have lost its server.
+	if cc.live == 0 || (errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard) {
+		cc.retired = true
+		cc.client.retire(cc)
+		cc.endIfUnused()
+	}
+	return true, true
+}
+
+// fail ends the connection and every call on it.
+func (cc *clientConn) fail(stage Stage, err error) {
+	cc.client.remove(cc)
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.err != nil {
+		return
+	}
+	cc.err = err
+	cc.nc.Close()
+	ended := func(p *pendingCall) {
+		at := stage
+		if !p.sending && stage == StageRead {
+			at = StageWrite
+		}
+		cc.end(p, &Error{Stage: at, Method: p.invocation.Method, Sent: p.sending, Err: err})
+	}
+	for _, p := range cc.pending {
+		ended(p)
+	}
+	for _, p := range cc.queue { // the oneway calls too
+		ended(p)
+	}
+	cc.pending, cc.queue = nil, nil
+}
+
+// read takes replies until the connection ends.
+func (cc *clientConn) read() {
+	in := transport.NewReader(cc.nc, &cc.client.blocks)
+	defer in.Close()
+	scan := framed.NewScanner(!cc.client.opt.unframed, cc.client.opt.maxFrame)
+	want := 0
+	for {
+		if err := in.Fill(want); err != nil {
+			cc.fail(StageRead, fmt.Errorf("connection lost: %w", err))
+			return
+		}
+		cc.mu.Lock()
+		cc.heard++
+		cc.mu.Unlock()
+		for {
+			message, n, err := scan.Next(in.Bytes())
+			if err != nil {
+				cc.fail(StageRead, err)
+				return
+			}
+			if n == 0 {
+				break
+			}
+			view, block := in.Take(n)
+			if err := cc.deliver(view[n-len(message):], block); err != nil {
+				cc.fail(StageRead, err)
+				return
+			}
+		}
+		want = scan.Want()
+	}
+}
+
+// deliver hands a reply to the call that waits for it, and the block with it.
+// An error means that the connection cannot be trusted any more.
+func (cc *clientConn) deliver(message []byte, block *transport.Block) error {
+	handed := false
+	defer func() {
+		if !handed {
+			block.Release()
+		}
+	}()
+	m, n := thriftwire.ConsumeMessage(message)
+	if n < 0 {
+		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
+	}
+	if m.Type != thriftwire.Reply && m.Type != thriftwire.Exception {
+		return exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
+	}
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	p := cc.pending[m.SequenceID]
+	if p == nil || !p.sending {
+		return exceptionf(BadSequenceID, "reply to %q has sequence id %d, which no call has", clip(m.Name), m.SequenceID)
+	}
+	if !p.answeredBy(m) {
+		return exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.name)
+	}
+	delete(cc.pending, m.SequenceID)
+	if p.abandoned {
+		return nil
+	}
+	p.replyType, p.reply, p.block = m.Type, message[n:], block
+	handed = true
+	cc.end(p, nil)
+	return nil
+}
+
+// answeredBy reports whether the name of a reply is that of the call. Servers
+// leave the service away; some send exceptions without a name.
+func (p *pendingCall) answeredBy(m thriftwire.Message) bool {
+	return string(m.Name) == p.invocation.Method || string(m.Name) == p.name ||
+		(m.Type == thriftwire.Exception && len(m.Name) == 0)
+}

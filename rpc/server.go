@@ -1,0 +1,214 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+)
+
+// This file holds the Server: its listeners, its set of connections and how it stops.
+
+// Server serves registered services on any number of listeners. Its methods
+// are safe for concurrent use.
+//
+// The calls of one connection run concurrently, up to a bound; their replies
+// go out in order of arrival, because framed and unframed clients cannot take
+// them in another one.
+type Server struct {
+	opt      serverOptions
+	registry atomic.Pointer[registry]
+	inFlight atomic.Int64 // calls accepted and not yet answered
+	blocks   transport.Pool
+	replies  bufferPool
+
+	mu        sync.Mutex
+	stopping  bool // by Shutdown or Close
+	listeners map[net.Listener]struct{}
+	conns     map[*serverConn]struct{} // with those that are being refused
+	served    int                      // conns without those that are being refused
+	empty     chan struct{}            // closed when stopping and no connection is left; made by the first Shutdown
+}
+
+// NewServer returns a server without services. See the ServerOption and
+// Option functions for its limits and their defaults.
+func NewServer(opts ...ServerOption) *Server {
+	s := &Server{
+		opt:       defaultServerOptions(),
+		listeners: map[net.Listener]struct{}{},
+		conns:     map[*serverConn]struct{}{},
+	}
+	for _, o := range opts {
+		o.applyServer(&s.opt)
+	}
+	if s.opt.logger == nil {
+		s.opt.logger = slog.Default()
+	}
+	s.registry.Store(&registry{})
+	return s
+}
+
+// Register adds a service, before or while the server serves.
+//
+// Each method can be called as "Service:method" (Apache's multiplexed
+// protocol) and by its bare name. A bare name that several services have is
+// no error, because services often extend the same base; calls to it are
+// answered with UnknownMethod and a message that names the services.
+//
+// Register refuses a service name that is taken (one service may have the
+// empty name, and be called by bare names only), a method that stands twice or
+// has no Serve, and names that contain ":". A refused service changes nothing.
+func (s *Server) Register(service *Service) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next, err := s.registry.Load().with(service)
+	if err != nil {
+		return err
+	}
+	s.registry.Store(next)
+	return nil
+}
+
+// Serve accepts connections from l until the server stops, and then returns
+// [ErrServerClosed]; any other error is the listener's. It closes l before it returns.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	s.mu.Lock()
+	if s.stopping {
+		s.mu.Unlock()
+		return ErrServerClosed
+	}
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+	}()
+
+	var pause time.Duration
+	for {
+		nc, err := l.Accept()
+		if err == nil {
+			pause = 0
+			s.start(nc)
+			continue
+		}
+		s.mu.Lock()
+		stopping := s.stopping
+		s.mu.Unlock()
+		var temporary interface{ Temporary() bool }
+		switch {
+		case stopping:
+			return ErrServerClosed
+		case errors.As(err, &temporary) && temporary.Temporary():
+			// Out of descriptors, most likely: waiting lets some be closed.
+			pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+			s.opt.logger.Warn("rpc: cannot accept a connection", "reason", err, "retry", pause)
+			time.Sleep(pause)
+		default:
+			return err
+		}
+	}
+}
+
+// maxRefusing bounds the connections beyond MaxConnections that are kept long
+// enough to tell the client why; further ones are closed at once.
+const maxRefusing = 64
+
+// start makes nc a connection of the server.
+func (s *Server) start(nc net.Conn) {
+	s.mu.Lock()
+	refuse := s.served >= s.opt.maxConns
+	if s.stopping || (refuse && len(s.conns)-s.served >= maxRefusing) {
+		stopping := s.stopping
+		s.mu.Unlock()
+		nc.Close()
+		if !stopping {
+			s.opt.logger.Warn("rpc: connection refused", "remote", nc.RemoteAddr(), "reason", "too many connections")
+		}
+		return
+	}
+	c := newServerConn(s, nc, refuse)
+	s.conns[c] = struct{}{}
+	if !refuse {
+		s.served++
+	}
+	s.mu.Unlock()
+	go c.read()
+}
+
+// remove forgets a connection that has ended.
+func (s *Server) remove(c *serverConn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.conns[c]; !ok {
+		return
+	}
+	delete(s.conns, c)
+	if !c.refuse {
+		s.served--
+	}
+	if len(s.conns) == 0 && s.empty != nil {
+		close(s.empty)
+		s.empty = nil
+	}
+}
+
+// stop closes the listeners and returns the connections, and a channel that
+// is closed when none is left.
+func (s *Server) stop() ([]*serverConn, <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = true
+	for l := range s.listeners {
+		l.Close()
+	}
+	conns := make([]*serverConn, 0, len(s.conns))
+	for c := range s.conns {
+		conns = append(conns, c)
+	}
+	if len(conns) == 0 {
+		empty := make(chan struct{})
+		close(empty)
+		return nil, empty
+	}
+	if s.empty == nil {
+		s.empty = make(chan struct{})
+	}
+	return conns, s.empty
+}
+
+// Shutdown stops the server gracefully: it accepts no more connections, lets
+// the calls finish that run or wait to run, answers them, and closes each
+// connection when its last answer is out. Calls that arrive in the meantime
+// are answered with InternalError. When ctx ends first, Shutdown does what
+// Close does and returns the error of ctx.
+func (s *Server) Shutdown(ctx context.Context) error {
+	conns, empty := s.stop()
+	for _, c := range conns {
+		c.drain()
+	}
+	select {
+	case <-empty:
+		return nil
+	case <-ctx.Done():
+		s.Close()
+		return ctx.Err()
+	}
+}
+
+// Close stops the server at once: it closes the listeners and the connections
+// and ends the contexts of running calls, without waiting for their handlers.
+func (s *Server) Close() error {
+	conns, _ := s.stop()
+	for _, c := range conns {
+		c.abort()
+	}
+	return nil
+}

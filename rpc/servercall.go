@@ -1,0 +1,404 @@
+package rpc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"runtime/debug"
+	"time"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds the life of a call on the server: accepted by the
+// connection's read goroutine, run by a worker, completed once, written.
+
+// serverCall is a call from its acceptance to its reply. Completing it may
+// happen on any goroutine; complete keeps only the first reply.
+type serverCall struct {
+	method *Method
+	name   []byte // bare, as the reply carries it
+	seq    int32
+	oneway bool
+	args   []byte
+	block  *transport.Block // that name and args are views of
+	size   int              // in the connection's count of bytes
+
+	// Guarded by the connection's mutex.
+	holds int  // reasons to keep the slot and the block: the handler, the reply
+	done  bool // a reply has been chosen, or none will be sent
+	reply []byte
+}
+
+// accept takes the message at the front of the stream, n bytes with its
+// frame, and lets it wait for a worker or answers it with a refusal. An error
+// means that the stream cannot go on.
+func (c *serverConn) accept(message []byte, n int) error {
+	envelope, size := consumeEnvelope(message)
+	if size < 0 {
+		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(size)}
+	}
+	_, block := c.in.Take(n)
+	call := &serverCall{
+		name: bareName(envelope.Name), seq: envelope.SequenceID, oneway: envelope.Type == thriftwire.Oneway,
+		args: message[size:], block: block, size: n,
+	}
+	method, refusal := c.admit(envelope)
+	if method != nil {
+		call.method = method
+		call.oneway = call.oneway || method.Oneway
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.dead && !c.finished && c.inFlight > 0 &&
+		(c.inFlight >= c.srv.opt.maxPerConn || c.bytes+n > c.srv.opt.maxFrame+framed.HeaderSize) {
+		c.room.Wait()
+	}
+	if c.dead || c.finished {
+		block.Release()
+		return net.ErrClosed
+	}
+	if c.draining && refusal == nil {
+		refusal = &ApplicationException{Type: InternalError, Message: "the server is shutting down"}
+	}
+	if refusal == nil && c.srv.inFlight.Load() >= int64(c.srv.opt.maxInFlight) {
+		refusal = &ApplicationException{Type: LoadShedding, Message: "too many calls in flight"}
+	}
+	c.admitted(call, refusal)
+	if c.refuse {
+		return errRefused
+	}
+	return nil
+}
+
+// consumeEnvelope reads a message's envelope. A message type that does not
+// exist is no error, so that it can be answered.
+func consumeEnvelope(b []byte) (thriftwire.Message, int) {
+	m, n := thriftwire.ConsumeMessage(b)
+	if n != thriftwire.ErrType {
+		return m, n
+	}
+	m.Type = thriftwire.MessageType(b[3])
+	name, n := thriftwire.ConsumeBytes(b[4:])
+	if n < 0 {
+		return m, n
+	}
+	seq, k := thriftwire.ConsumeI32(b[4+n:])
+	if k < 0 {
+		return m, k
+	}
+	m.Name, m.SequenceID = name, seq
+	return m, 4 + n + k
+}
+
+// admit finds the method that a message calls, or the reason to refuse it.
+func (c *serverConn) admit(m thriftwire.Message) (*Method, *ApplicationException) {
+	if c.refuse {
+		return nil, &ApplicationException{Type: LoadShedding, Message: errRefused.Error()}
+	}
+	if m.Type != thriftwire.Call && m.Type != thriftwire.Oneway {
+		return nil, exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)
+	}
+	return c.srv.registry.Load().lookup(m.Name)
+}
+
+// admitted gives a call its slot and queues it, or completes it with a
+// refusal. c.mu is held.
+func (c *serverConn) admitted(call *serverCall, refusal *ApplicationException) {
+	if refusal != nil && call.oneway {
+		call.block.Release()
+		return
+	}
+	c.inFlight++
+	c.bytes += call.size
+	c.srv.inFlight.Add(1)
+	if !call.oneway {
+		call.holds++
+		c.replies = append(c.replies, call)
+	}
+	if refusal != nil {
+		c.complete(call, c.exceptionReply(call, refusal))
+		c.flushReady(true)
+		return
+	}
+	call.holds++
+	c.queue = append(c.queue, call)
+	c.startWorker()
+}
+
+// refuseOversized answers a message that exceeds the limit, as far as its
+// envelope has arrived.
+func (c *serverConn) refuseOversized(err error) {
+	var fault *diag.Fault
+	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit {
+		return
+	}
+	message := c.in.Bytes()
+	if c.framed {
+		message = message[framed.HeaderSize:]
+	}
+	m, n := consumeEnvelope(message)
+	if n < 0 {
+		return
+	}
+	_, block := c.in.Take(0)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead || c.finished {
+		block.Release()
+		return
+	}
+	c.admitted(&serverCall{name: bareName(m.Name), seq: m.SequenceID, oneway: m.Type == thriftwire.Oneway, block: block},
+		&ApplicationException{Type: ProtocolError, Message: fault.Detail})
+}
+
+// release gives up one reason to keep the call's slot. c.mu is held.
+func (c *serverConn) release(call *serverCall) {
+	call.holds--
+	if call.holds > 0 {
+		return
+	}
+	c.inFlight--
+	c.bytes -= call.size
+	c.srv.inFlight.Add(-1)
+	call.block.Release()
+	c.room.Signal()
+}
+
+// startWorker starts a worker if a call waits and may run. c.mu is held.
+func (c *serverConn) startWorker() {
+	if len(c.queue) > 0 && c.workers < c.srv.opt.maxConcurrent && c.unsent <= c.srv.opt.maxFrame {
+		c.workers++
+		go c.work()
+	}
+}
+
+// work runs calls until none waits.
+func (c *serverConn) work() {
+	var call *serverCall
+	defer func() {
+		if call != nil { // the handler ended the goroutine by runtime.Goexit
+			c.mu.Lock()
+			c.complete(call, c.exceptionReply(call, &ApplicationException{Type: InternalError, Message: "the handler ended its goroutine"}))
+			c.release(call)
+			c.flushReady(true)
+			c.mu.Unlock()
+			go c.work()
+		}
+	}()
+	c.mu.Lock()
+	for len(c.queue) > 0 && c.unsent <= c.srv.opt.maxFrame {
+		call = c.queue[0]
+		c.queue[0] = nil
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		reply := c.run(call)
+		c.mu.Lock()
+		c.complete(call, reply)
+		c.release(call)
+		call = nil
+		// With more to run, let another goroutine write: it will find several
+		// replies to write at once.
+		c.flushReady(len(c.queue) > 0)
+	}
+	c.workers--
+	c.finish()
+	c.mu.Unlock()
+}
+
+// run runs a call's handler and returns the encoded reply, nil for a oneway call.
+func (c *serverConn) run(call *serverCall) []byte {
+	ctx := c.ctx
+	if d := c.srv.opt.handlerTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+		stop := context.AfterFunc(ctx, func() { c.expire(ctx, call) })
+		defer stop()
+	}
+	if call.oneway {
+		dst := c.srv.replies.get()
+		_, err := c.serve(ctx, call, dst)
+		if err != nil {
+			c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", clip(call.name), err))
+		}
+		c.srv.replies.put(dst)
+		return nil
+	}
+	dst := c.appendEnvelope(c.srv.replies.get(), thriftwire.Reply, call)
+	out, err := c.serve(ctx, call, dst)
+	if err == nil && len(out) < len(dst) {
+		out, err = dst, fmt.Errorf("the handler of %s dropped what it was to append to", clip(call.name))
+	}
+	if size := len(out) - c.headerSize(); err == nil && size > c.srv.opt.maxFrame {
+		out, err = nil, fmt.Errorf("reply of %d bytes exceeds the limit of %d", size, c.srv.opt.maxFrame)
+	}
+	if err != nil {
+		e := asException(err)
+		if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) {
+			e = timeoutException(c.srv.opt.handlerTimeout)
+		}
+		c.srv.replies.put(dst)
+		return c.exceptionReply(call, e)
+	}
+	return c.sealFrame(out)
+}
+
+// serve calls the handler and turns a panic into an error.
+func (c *serverConn) serve(ctx context.Context, call *serverCall, dst []byte) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log(slog.LevelError, "rpc: handler panicked", fmt.Errorf("%s: %v\n%s", clip(call.name), p, debug.Stack()))
+			out, err = dst, exceptionf(InternalError, "panic in %s", clip(call.name)) // the value may hold secrets
+		}
+	}()
+	return call.method.Serve(ctx, call.args, dst)
+}
+
+// expire answers a call whose time has passed while its handler runs on.
+func (c *serverConn) expire(ctx context.Context, call *serverCall) {
+	if ctx.Err() != context.DeadlineExceeded || call.oneway {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !call.done {
+		c.complete(call, c.exceptionReply(call, timeoutException(c.srv.opt.handlerTimeout)))
+		c.flushReady(true)
+	}
+}
+
+func timeoutException(d time.Duration) *ApplicationException {
+	return exceptionf(Timeout, "no result within %v", d)
+}
+
+// complete chooses the reply of a call, unless it has one. c.mu is held.
+func (c *serverConn) complete(call *serverCall, reply []byte) {
+	if call.done || call.oneway {
+		c.srv.replies.put(reply)
+		return
+	}
+	call.done = true
+	call.reply = reply
+	c.unsent += len(reply)
+}
+
+// flushReady writes if the oldest reply is complete and nobody writes yet; on
+// a goroutine of its own if another is true. c.mu is held, and may be let go
+// in between.
+func (c *serverConn) flushReady(another bool) {
+	if c.writing || len(c.replies) == 0 || !c.replies[0].done {
+		return
+	}
+	c.writing = true
+	if another {
+		go func() {
+			c.mu.Lock()
+			c.flush()
+			c.mu.Unlock()
+		}()
+		return
+	}
+	c.flush()
+}
+
+// flush writes complete replies, oldest first, until the oldest is not
+// complete. c.mu is held on entry and on return; c.writing was set by the caller.
+func (c *serverConn) flush() {
+	var batch []*serverCall
+	for len(c.replies) > 0 && (c.replies[0].done || c.dead) {
+		if c.dead {
+			c.dropReplies()
+			break
+		}
+		n := 1
+		for n < len(c.replies) && c.replies[n].done {
+			n++
+		}
+		batch = append(batch[:0], c.replies[:n]...)
+		clear(c.replies[:n])
+		c.replies = c.replies[n:]
+		c.mu.Unlock()
+		err := c.write(batch)
+		c.mu.Lock()
+		for _, call := range batch {
+			c.dropReply(call)
+		}
+		if err != nil && !c.dead {
+			c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
+			c.die()
+		}
+		c.startWorker()
+	}
+	c.writing = false
+	c.finish()
+}
+
+// dropReply gives up the reply of a call that has been written or never will be.
+func (c *serverConn) dropReply(call *serverCall) {
+	c.unsent -= len(call.reply)
+	c.srv.replies.put(call.reply)
+	call.reply = nil
+	call.done = true
+	c.release(call)
+}
+
+// dropReplies gives up every reply. c.mu is held.
+func (c *serverConn) dropReplies() {
+	for _, call := range c.replies {
+		c.dropReply(call)
+	}
+	c.replies = nil
+}
+
+// write writes the replies of batch with as few writes as it can.
+func (c *serverConn) write(batch []*serverCall) error {
+	if d := c.srv.opt.writeTimeout; d > 0 {
+		c.nc.SetWriteDeadline(time.Now().Add(d))
+	}
+	if len(batch) == 1 {
+		_, err := c.nc.Write(batch[0].reply)
+		return err
+	}
+	replies := make(net.Buffers, len(batch))
+	for i, call := range batch {
+		replies[i] = call.reply
+	}
+	return writeAll(c.nc, replies, &c.srv.replies)
+}
+
+// headerSize returns the size of what stands before a message's envelope.
+func (c *serverConn) headerSize() int {
+	if c.framed {
+		return framed.HeaderSize
+	}
+	return 0
+}
+
+// appendEnvelope appends what stands before the struct of a reply.
+func (c *serverConn) appendEnvelope(b []byte, t thriftwire.MessageType, call *serverCall) []byte {
+	if c.framed {
+		b = append(b, 0, 0, 0, 0) // sealFrame writes the length
+	}
+	return thriftwire.AppendMessage(b, t, string(call.name), call.seq)
+}
+
+// sealFrame writes a frame's length once it is known.
+func (c *serverConn) sealFrame(b []byte) []byte {
+	if c.framed {
+		binary.BigEndian.PutUint32(b, uint32(len(b)-framed.HeaderSize))
+	}
+	return b
+}
+
+// exceptionReply encodes the reply that tells the client of e.
+func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException) []byte {
+	return c.sealFrame(e.append(c.appendEnvelope(c.srv.replies.get(), thriftwire.Exception, call)))
+}
