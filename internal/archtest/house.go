@@ -43,7 +43,7 @@ var House = Rules{
 		{"schema", []string{"diag"}},
 		{"idl/...", []string{"schema", "diag"}},
 		{"internal/plan", []string{"schema", "diag", "wire/..."}},
-		{"internal/lower", []string{"internal/plan", "schema", "diag"}},
+		{"internal/lower", []string{"internal/plan", "schema", "diag", "wire/thriftwire"}},
 		{"internal/engine/jit/enter", nil},
 		{"internal/engine/...", []string{"internal/engine/...", "internal/execmem", "internal/plan", "internal/mem", "wire/...", "diag"}},
 		{"codec", []string{"internal/lower", "internal/plan", "internal/engine/...", "internal/mem", "schema", "diag", "wire/..."}},
