@@ -12,6 +12,10 @@ import (
 // in steps that can be resumed. thriftwire.Skip starts over when bytes are
 // missing, which would cost the square of the length from a slow peer.
 
+// maxDepth is the deepest nesting that is followed, as deep as the codec
+// decodes by default. The levels are on the heap, so it costs 8 KiB or so.
+const maxDepth = 1024
+
 // skipper is a walk over the envelope and struct of one message.
 //
 // Invariant: everything before pos has been looked at and is never looked at
@@ -187,8 +191,8 @@ func (s *skipper) container(t thriftwire.Type, next level, header, limit int) er
 
 // open enters a struct or container whose header has the given size.
 func (s *skipper) open(l level, header int) error {
-	if len(s.level) >= thriftwire.MaxDepth {
-		return diag.NewFault(diag.DepthLimit, s.pos, fmt.Sprintf("nested deeper than %d", thriftwire.MaxDepth))
+	if len(s.level) >= maxDepth {
+		return diag.NewFault(diag.DepthLimit, s.pos, fmt.Sprintf("nested deeper than %d", maxDepth))
 	}
 	s.pos += header
 	s.value = thriftwire.Stop

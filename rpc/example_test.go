@@ -1,0 +1,114 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// Generated code writes such structs for the method
+//
+//	i64 stock(1: string title) throws (1: NoSuchBook unknown)
+type stockArgs struct {
+	Title string `thrift:"title,1"`
+}
+
+type stockResult struct {
+	Success *int64      `thrift:"success,0,optional"`
+	Unknown *noSuchBook `thrift:"unknown,1,optional"`
+}
+
+type noSuchBook struct {
+	Title string `thrift:"title,1"`
+}
+
+func stock(_ context.Context, args *stockArgs, result *stockResult) error {
+	switch args.Title {
+	case "Emma":
+		n := int64(3)
+		result.Success = &n
+	case "":
+		return errors.New("no title given")
+	default:
+		result.Unknown = &noSuchBook{Title: args.Title}
+	}
+	return nil
+}
+
+func Example() {
+	server := rpc.NewServer()
+	err := server.Register(&rpc.Service{Name: "Shop", Methods: []rpc.Method{rpc.Unary("stock", stock)}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go server.Serve(l)
+	defer server.Shutdown(context.Background())
+
+	ctx := context.Background()
+	client, err := rpc.Dial(ctx, "tcp", l.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	for _, title := range []string{"Emma", "Persuasion", ""} {
+		var result stockResult
+		err := rpc.Call(ctx, client, "stock", &stockArgs{Title: title}, &result)
+		switch {
+		case err != nil:
+			fmt.Println("error:", err)
+		case result.Unknown != nil:
+			fmt.Println("no such book:", result.Unknown.Title)
+		default:
+			fmt.Println(title, *result.Success)
+		}
+	}
+	// Output:
+	// Emma 3
+	// no such book: Persuasion
+	// error: internal error: no title given
+}
+
+// Two services that both have a method stock share one connection.
+func ExampleMultiplexed() {
+	server := rpc.NewServer()
+	for _, name := range []string{"Shop", "Library"} {
+		err := server.Register(&rpc.Service{Name: name, Methods: []rpc.Method{rpc.Unary("stock", stock)}})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go server.Serve(l)
+	defer server.Close()
+
+	ctx := context.Background()
+	client, err := rpc.Dial(ctx, "tcp", l.Addr().String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	var result stockResult
+	err = rpc.Call(ctx, rpc.Multiplexed(client, "Library"), "stock", &stockArgs{Title: "Emma"}, &result)
+	fmt.Println(*result.Success, err)
+	err = rpc.Call(ctx, client, "stock", &stockArgs{Title: "Emma"}, &result)
+	fmt.Println(err)
+	// Output:
+	// 3 <nil>
+	// unknown method: method "stock" is in the services Shop, Library: call one of them by "Service:method"
+}
