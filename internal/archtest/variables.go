@@ -157,17 +157,8 @@ func (v *variables) visit(n ast.Node) bool {
 		v.changed(n.Chan, "is sent to")
 	case *ast.CallExpr:
 		v.call(n)
-	case *ast.SliceExpr:
-		if typ := v.info.TypeOf(n.X); typ != nil && isArray(typ) {
-			v.changed(n.X, "is an array with its address taken")
-		}
 	}
 	return true
-}
-
-func isArray(t types.Type) bool {
-	_, ok := t.Underlying().(*types.Array)
-	return ok
 }
 
 // call reports delete, clear and copy into a package variable, and methods
