@@ -1,0 +1,387 @@
+package thriftidl
+
+// Declarations: structs with their fields, enums, typedefs, constants and
+// services with their methods. Each function returns nil if it cannot go on.
+
+func (p *parser) structDecl(base declBase) declNode {
+	n := &structNode{declBase: base, kw: p.next().kw}
+	var ok bool
+	if n.name, ok = p.declName("the name of the "+n.kw.String(), false); !ok {
+		return nil
+	}
+	if t := p.peek(); t.kw == kwXsdAll {
+		p.next()
+		n.annots = append(n.annots, p.wordAnnotation(t))
+	}
+	if !p.body('{', '}', "before the fields", func() bool { return p.field(&n.fields) }) {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+// field reads one field, argument or exception of a throws clause.
+func (p *parser) field(fields *[]*fieldDecl) bool {
+	f := &fieldDecl{declBase: declBase{doc: p.docBefore()}}
+	var ok bool
+	if f.annots, ok = p.structuredAnnotations(); !ok {
+		return false
+	}
+	if k := p.peek().kind; k == tokInt || k == '-' || k == '+' {
+		if f.id, ok = p.intLiteral(); !ok {
+			return false
+		}
+		if !p.expect(':', "after the field's id") {
+			return false
+		}
+	}
+	// A type may be called "required", so the word must have a type after it.
+	if t := p.peek(); (t.kw == kwRequired || t.kw == kwOptional) && p.peekAt(1).kind == tokIdent {
+		p.next()
+		f.req, f.reqPos = t.kw, t.span
+	}
+	if f.typ, ok = p.fieldType(0); !ok {
+		return false
+	}
+	if t := p.peek(); t.kind == '&' {
+		p.next()
+		f.annots = append(f.annots, &annotNode{name: ident{name: "cpp.ref", pos: t.span}, pos: t.span})
+	}
+	if f.name, ok = p.declName("the name of the field", true); !ok {
+		return false
+	}
+	if p.accept('=') {
+		if f.value, ok = p.value(0); !ok {
+			return false
+		}
+	}
+	if !p.xsd(f) {
+		return false
+	}
+	if f.annots, ok = p.annotations(f.annots); !ok {
+		return false
+	}
+	p.separator()
+	f.doc = p.inlineDoc(f.doc)
+	*fields = append(*fields, f)
+	return true
+}
+
+// xsd reads the leftovers of XML schemas after a field.
+func (p *parser) xsd(f *fieldDecl) bool {
+	for _, kw := range []keyword{kwXsdOptional, kwXsdNillable} {
+		if t := p.peek(); t.kw == kw {
+			p.next()
+			f.annots = append(f.annots, p.wordAnnotation(t))
+		}
+	}
+	if t := p.peek(); t.kw == kwXsdAttrs {
+		p.next()
+		var attrs []*fieldDecl
+		return p.body('{', '}', "before the attributes", func() bool { return p.field(&attrs) })
+	}
+	return true
+}
+
+// wordAnnotation makes a word of the grammar an annotation without a value.
+func (p *parser) wordAnnotation(t *token) *annotNode {
+	return &annotNode{name: ident{name: p.textOf(t.span), pos: t.span}, pos: t.span}
+}
+
+func (p *parser) enumDecl(base declBase) declNode {
+	p.next()
+	n := &enumNode{declBase: base}
+	var ok bool
+	if n.name, ok = p.declName("the name of the enum", false); !ok {
+		return nil
+	}
+	if !p.body('{', '}', "before the enum's names", func() bool { return p.enumValue(n) }) {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+func (p *parser) enumValue(n *enumNode) bool {
+	v := &enumValueNode{declBase: declBase{doc: p.docBefore()}}
+	var ok bool
+	if v.annots, ok = p.structuredAnnotations(); !ok {
+		return false
+	}
+	if v.name, ok = p.declName("a name of the enum", false); !ok {
+		return false
+	}
+	if p.accept('=') {
+		if v.value, ok = p.intLiteral(); !ok {
+			return false
+		}
+	}
+	if v.annots, ok = p.annotations(v.annots); !ok {
+		return false
+	}
+	p.separator()
+	v.doc = p.inlineDoc(v.doc)
+	n.values = append(n.values, v)
+	return true
+}
+
+// senumDecl reads an enum of strings, which was always only a string.
+func (p *parser) senumDecl(base declBase) declNode {
+	word := p.next()
+	n := &typedefNode{declBase: base}
+	var ok bool
+	if n.name, ok = p.declName("the name of the senum", false); !ok {
+		return nil
+	}
+	n.target = &typeNode{name: ident{name: "string", pos: word.span, kw: kwString}, pos: word.span}
+	p.rep.warnf(p.file.span(word.span), codeDeprecatedSyntax, "senum is no longer Thrift, it is read as a typedef of string")
+	if !p.body('{', '}', "before the senum's strings", func() bool {
+		_, _, ok := p.stringLiteral("a string")
+		p.separator()
+		return ok
+	}) {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+func (p *parser) typedefDecl(base declBase) declNode {
+	p.next()
+	n := &typedefNode{declBase: base}
+	var ok bool
+	if n.target, ok = p.fieldType(0); !ok {
+		return nil
+	}
+	if n.name, ok = p.declName("the name of the typedef", false); !ok {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+func (p *parser) constDecl(base declBase) declNode {
+	p.next()
+	n := &constNode{declBase: base}
+	var ok bool
+	if n.typ, ok = p.fieldType(0); !ok {
+		return nil
+	}
+	if n.name, ok = p.declName("the name of the constant", false); !ok {
+		return nil
+	}
+	if !p.expect('=', "before the constant's value") {
+		return nil
+	}
+	if n.value, ok = p.value(0); !ok {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+func (p *parser) serviceDecl(base declBase) declNode {
+	p.next()
+	n := &serviceNode{declBase: base}
+	var ok bool
+	if n.name, ok = p.declName("the name of the service", false); !ok {
+		return nil
+	}
+	if p.acceptWord(kwExtends) {
+		parent, ok := p.name("the name of a service")
+		if !ok {
+			return nil
+		}
+		n.extends = &parent
+	}
+	if !p.body('{', '}', "before the methods", func() bool { return p.method(n) }) {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+func (p *parser) interactionDecl(base declBase) declNode {
+	p.next()
+	n := &interactionNode{declBase: base}
+	var ok bool
+	if n.name, ok = p.declName("the name of the interaction", false); !ok {
+		return nil
+	}
+	ignored := &serviceNode{}
+	if !p.body('{', '}', "before the methods", func() bool { return p.method(ignored) }) {
+		return nil
+	}
+	if n.annots, ok = p.annotations(n.annots); !ok {
+		return nil
+	}
+	return n
+}
+
+// method reads a method, or the name of an interaction that a service performs.
+func (p *parser) method(s *serviceNode) bool {
+	if p.peek().kw == kwPerforms && p.peekAt(1).kind == tokIdent && p.peekAt(2).kind == ';' {
+		p.next()
+		id, _ := p.name("the name of an interaction")
+		p.next()
+		s.performs = append(s.performs, id)
+		return true
+	}
+	m := &methodNode{declBase: declBase{doc: p.docBefore()}}
+	var ok bool
+	if m.annots, ok = p.structuredAnnotations(); !ok {
+		return false
+	}
+	p.methodQualifier(m)
+	if !p.returns(m) {
+		return false
+	}
+	if m.name, ok = p.declName("the name of the method", false); !ok {
+		return false
+	}
+	if !p.body('(', ')', "before the arguments", func() bool { return p.field(&m.args) }) {
+		return false
+	}
+	if m.throws, m.throwsPos, ok = p.throws(); !ok {
+		return false
+	}
+	if m.annots, ok = p.annotations(m.annots); !ok {
+		return false
+	}
+	p.separator()
+	m.doc = p.inlineDoc(m.doc)
+	s.methods = append(s.methods, m)
+	return true
+}
+
+// methodQualifier reads oneway, or fbthrift's idempotent and readonly. The
+// latter may also be the name of a type.
+func (p *parser) methodQualifier(m *methodNode) {
+	t := p.peek()
+	if p.peekAt(1).kind != tokIdent {
+		return
+	}
+	switch t.kw {
+	case kwAsync:
+		p.rep.warnf(p.file.span(t.span), codeDeprecatedSyntax, "async is the former name of oneway").
+			Hint = "write oneway"
+		fallthrough
+	case kwOneway:
+		p.next()
+		m.oneway, m.onewayPos = true, t.span
+	case kwIdempotent, kwReadonly:
+		if p.peekAt(2).kind == '(' {
+			return
+		}
+		p.next()
+		m.annots = append(m.annots, p.wordAnnotation(t))
+	}
+}
+
+// throws reads an optional throws clause.
+func (p *parser) throws() (fields []*fieldDecl, place pos, ok bool) {
+	t := p.peek()
+	if t.kw != kwThrows {
+		return nil, pos{}, true
+	}
+	p.next()
+	ok = p.body('(', ')', "before the exceptions", func() bool { return p.field(&fields) })
+	return fields, t.span, ok
+}
+
+// returns reads what a method returns: void, a type, and fbthrift's streams:
+// [type ","] (stream<…> | sink<…>) ["," stream<…>].
+func (p *parser) returns(m *methodNode) bool {
+	for part := 0; ; part++ {
+		t := p.peek()
+		stream := (t.kw == kwStream || t.kw == kwSink) && p.peekAt(1).kind == '<'
+		var ok bool
+		switch {
+		case stream && t.kw == kwStream:
+			ok = p.stream(m)
+		case stream:
+			ok = p.sink(m)
+		case part > 0 && m.stream != nil || part > 1:
+			p.errorAt(codeStreamElement, "expected stream<…> or sink<…>, found %s", p.describe(t))
+		default:
+			// After a type comes a stream, or the type names an interaction and
+			// what it returns first comes now.
+			m.interaction = m.result
+			ok = p.result(m)
+		}
+		if !ok {
+			return false
+		}
+		if !p.accept(',') {
+			return true
+		}
+	}
+}
+
+func (p *parser) result(m *methodNode) bool {
+	if p.acceptWord(kwVoid) {
+		return true
+	}
+	var ok bool
+	m.result, ok = p.fieldType(0)
+	return ok
+}
+
+func (p *parser) stream(m *methodNode) bool {
+	p.next()
+	p.next()
+	if m.stream == nil {
+		m.stream = &streamNode{}
+	}
+	s := m.stream
+	if s.server != nil {
+		p.errorAt(codeStreamElement, "the method has two streams")
+		return false
+	}
+	var ok bool
+	if s.server, s.serverThrows, ok = p.typeThrows(); !ok {
+		return false
+	}
+	return p.expect('>', "after the stream's type")
+}
+
+func (p *parser) sink(m *methodNode) bool {
+	p.next()
+	p.next()
+	if m.stream != nil {
+		p.errorAt(codeStreamElement, "the sink must stand before the stream, and there can be only one")
+		return false
+	}
+	s := &streamNode{}
+	m.stream = s
+	var ok bool
+	if s.client, s.clientThrows, ok = p.typeThrows(); !ok {
+		return false
+	}
+	if p.accept(',') {
+		if s.final, s.finalThrows, ok = p.typeThrows(); !ok {
+			return false
+		}
+	}
+	return p.expect('>', "after the sink's types")
+}
+
+func (p *parser) typeThrows() (t *typeNode, fields []*fieldDecl, ok bool) {
+	if t, ok = p.fieldType(0); !ok {
+		return nil, nil, false
+	}
+	fields, _, ok = p.throws()
+	return t, fields, ok
+}
