@@ -121,7 +121,7 @@ func gutter(s Span) string {
 	if s.IsZero() {
 		return "   "
 	}
-	return strings.Repeat(" ", len(itoa(s.Position().Line))+3)
+	return strings.Repeat(" ", len(itoa(s.Position().Line))+2)
 }
 
 // maxShown bounds how much of a source line is shown, in bytes.
