@@ -142,7 +142,8 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	return i
 }
 
-// elements reads n values of any type into a slice of them.
+// elements reads n values of any type into a slice of them. The header at p is
+// written last, and before it is extended: p may be run.slice, which elements use too.
 func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	slot := &d.slots[op.Slot]
 	have := d.capacity(i, n, slot.Size)
@@ -151,6 +152,7 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	for k := range n {
 		if k == have {
 			have += min(have, n-have)
+			mem.SetSlice(p, data, k)
 			slot.Extend(p, have)
 			data, _ = mem.Slice(p)
 		}
@@ -159,6 +161,7 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 			return failed
 		}
 	}
+	mem.SetSlice(p, data, n)
 	return i
 }
 

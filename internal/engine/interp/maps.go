@@ -131,7 +131,6 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 		decode: func(d *run, op *plan.Op, p mem.Pointer, i, n, depth int) int {
 			key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
 			m := make(map[K]V, d.capacity(i, n, d.slots[op.Slot].Size))
-			mem.SetPtr(p, mem.MapPointer(m))
 			keys, elems := batch{left: n}, batch{left: n}
 			for range n {
 				start := i
@@ -148,6 +147,7 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 				}
 				m[mk] = mv
 			}
+			mem.SetPtr(p, mem.MapPointer(m))
 			return i
 		},
 	}
