@@ -115,11 +115,18 @@ func mapHeader(b []byte, id, key, elem byte, n int) int {
 
 func putI64s(b []byte, id byte, v []int64) int {
 	n := listHeader(b, id, tI64, len(v))
-	b = b[n : n+8*len(v)]
-	for i, x := range v {
-		put64(b[8*i:8*i+8], uint64(x))
+	end := n + 8*len(v)
+	for b = b[n:end]; len(v) >= 4 && len(b) >= 32; v, b = v[4:], b[32:] {
+		put64(b, uint64(v[0]))
+		put64(b[8:], uint64(v[1]))
+		put64(b[16:], uint64(v[2]))
+		put64(b[24:], uint64(v[3]))
 	}
-	return n + len(b)
+	for _, x := range v {
+		put64(b, uint64(x))
+		b = b[8:]
+	}
+	return end
 }
 
 func putLeaf(b []byte, l *shapes.Leaf) int {
@@ -316,10 +323,17 @@ func (r *reader) table(id, key, elem uint32) int {
 func (r *reader) i64s(id uint32) []int64 {
 	v := make([]int64, r.list(id, tI64))
 	b := r.b[:8*len(v)]
-	for i := range v {
-		v[i] = int64(binary.BigEndian.Uint64(b[8*i : 8*i+8]))
-	}
 	r.b = r.b[len(b):]
+	to := v
+	for ; len(to) >= 4 && len(b) >= 32; to, b = to[4:], b[32:] {
+		to[0] = int64(binary.BigEndian.Uint64(b))
+		to[1] = int64(binary.BigEndian.Uint64(b[8:]))
+		to[2] = int64(binary.BigEndian.Uint64(b[16:]))
+		to[3] = int64(binary.BigEndian.Uint64(b[24:]))
+	}
+	for i := range to {
+		to[i] = int64(binary.BigEndian.Uint64(b[8*i:]))
+	}
 	return v
 }
 

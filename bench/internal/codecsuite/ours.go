@@ -1,11 +1,90 @@
 package codecsuite
 
-import "github.com/thrum-rpc/thrum/bench/internal/harness"
+import (
+	"slices"
+	"time"
+
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/codec"
+)
+
+// mode is a way in which our codec decodes.
+type mode struct {
+	name    string
+	options []codec.Option
+}
+
+// modes have all that a user chooses from. A mode that is added here is
+// compared with every peer.
+func modes() []mode {
+	return []mode{
+		{"copy", nil},
+		{"alias", []codec.Option{codec.NoCopy()}},
+	}
+}
 
 // ours lists the modes of our codec, as contenders like the peers.
-func ours[T any](value *T) []contender[T] { return nil }
+func ours[T any](value *T) ([]contender[T], error) {
+	var all []contender[T]
+	for _, m := range modes() {
+		c, err := codec.For[T](m.options...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, contender[T]{
+			name: c.Engine(), mode: m.name, wire: binaryWire, ours: true,
+			marshal:   func() (func(int) ([]byte, error), error) { return ourMarshal(c, value), nil },
+			unmarshal: func(b []byte) (func(int) (any, error), error) { return ourUnmarshal(c, b), nil },
+		})
+	}
+	return all, nil
+}
 
-// compileTime measures how long the codec of T takes to compile.
+func ourMarshal[T any](c *codec.Codec[T], value *T) func(int) ([]byte, error) {
+	var buf []byte
+	return func(n int) ([]byte, error) {
+		for range n {
+			size, err := c.Size(value)
+			if err != nil {
+				return nil, err
+			}
+			if size > cap(buf) {
+				buf = make([]byte, 0, size)
+			}
+			if buf, err = c.Append(buf[:0], value); err != nil {
+				return nil, err
+			}
+		}
+		return buf, nil
+	}
+}
+
+func ourUnmarshal[T any](c *codec.Codec[T], b []byte) func(int) (any, error) {
+	v := new(T)
+	return func(n int) (any, error) {
+		for range n {
+			*v = *new(T)
+			if took, err := c.Unmarshal(b, v); err != nil {
+				return nil, err
+			} else if took != len(b) {
+				return nil, errRest
+			}
+		}
+		return v, nil
+	}
+}
+
+// compileTime is the median of several compilations of T. A codec with an
+// option is compiled at each call; this option says what is the default anyway.
 func compileTime[T any](shape string) (harness.Compile, error) {
-	return harness.Compile{Shape: shape}, nil
+	var took []time.Duration
+	for range 9 {
+		start := time.Now()
+		if _, err := codec.For[T](codec.MaxDepth(codec.DefaultMaxDepth)); err != nil {
+			return harness.Compile{}, err
+		}
+		took = append(took, time.Since(start))
+	}
+	slices.Sort(took)
+	return harness.Compile{Shape: shape, NS: float64(took[len(took)/2])}, nil
 }

@@ -1,10 +1,8 @@
 package codecsuite
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"strings"
 
 	apache "github.com/thrum-rpc/thrum/bench/internal/gen/apache/shapes"
 	kitex "github.com/thrum-rpc/thrum/bench/internal/gen/kitex/shapes"
@@ -31,6 +29,9 @@ func Suite() harness.Suite {
 		Compile: func() ([]harness.Compile, error) {
 			var all []harness.Compile
 			for _, s := range table() {
+				if s.compile == nil {
+					continue
+				}
 				c, err := s.compile()
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -61,9 +62,11 @@ func table() []shape {
 		row[kitex.Deep, apache.Deep]("deep", deep(), nil),
 		row[kitex.Maps, apache.Maps]("maps", maps(), nil),
 		row[kitex.ListI64, apache.ListI64]("list-i64", listI64(), listI64Limit()),
+		kitexOrder[kitex.Branch, apache.Branch]("kitex-order", medium()),
 	}
 }
 
+// row is a shape whose message has its fields in the order of their ids.
 func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T]) shape {
 	return shape{
 		name:    name,
@@ -73,17 +76,53 @@ func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T])
 			if err != nil {
 				return nil, err
 			}
-			contenders := append(ours(value),
-				frugalPeer(value), fastPeer[T, P](value, false), fastPeer[T, P](value, true),
-				apachePeer[T, A, PA](reference, binaryWire), apachePeer[T, A, PA](reference, compactWire))
-			if l != nil {
-				contenders = append(contenders, limitPeer(value, l))
+			compact, err := apacheMessage[A, PA](reference, compactWire)
+			if err != nil {
+				return nil, err
 			}
-			s := set[T]{name: name, reference: reference, contenders: contenders, decode: decodeApache[A, PA],
-				compact: func(message []byte) ([]byte, error) { return apacheMessage[A, PA](message, compactWire) }}
-			return s.groups(value)
+			all, err := contenders[T, A, P, PA](value, reference)
+			if err != nil {
+				return nil, err
+			}
+			s := set[T]{
+				name: name, messages: map[wire][]byte{binaryWire: reference, compactWire: compact},
+				contenders: all, decode: decodeApache[A, PA],
+			}
+			if l != nil {
+				s.contenders = append(s.contenders, limitPeer(value, l))
+			}
+			return s.groups(value, "marshal", "unmarshal")
 		},
 	}
+}
+
+// kitexOrder is a shape to unmarshal only, whose message is as FastCodec (and
+// Frugal) writes it: in each struct the fields of fixed size first. That is
+// what a service receives from Kitex.
+func kitexOrder[T, A any, P fast[T], PA tstruct[A]](name string, value *T) shape {
+	return shape{
+		name: name,
+		groups: func() ([]harness.Group, error) {
+			reference := fastMessage[T, P](value)
+			all, err := contenders[T, A, P, PA](value, reference)
+			if err != nil {
+				return nil, err
+			}
+			s := set[T]{
+				name: name, messages: map[wire][]byte{binaryWire: reference},
+				contenders: all, decode: decodeApache[A, PA],
+			}
+			return s.groups(value, "unmarshal")
+		},
+	}
+}
+
+// contenders are ours and the peers that every shape has.
+func contenders[T, A any, P fast[T], PA tstruct[A]](value *T, reference []byte) ([]contender[T], error) {
+	all, err := ours(value)
+	return append(all,
+		frugalPeer(value), fastPeer[T, P](value, false), fastPeer[T, P](value, true),
+		apachePeer[T, A, PA](reference, binaryWire), apachePeer[T, A, PA](reference, compactWire)), err
 }
 
 // fastMessage is the value in the binary protocol as FastCodec writes it.
@@ -111,173 +150,4 @@ func decodeApache[A any, P tstruct[A]](message []byte, w wire) ([]byte, error) {
 		return nil, err
 	}
 	return same.Value(v)
-}
-
-// set is all that takes part for one shape.
-type set[T any] struct {
-	name string
-	// reference is the value in the binary protocol as Apache writes it: fields
-	// in the order of their ids. All contestants read it.
-	reference  []byte
-	contenders []contender[T]
-	decode     func(message []byte, w wire) ([]byte, error)
-	compact    func(message []byte) ([]byte, error)
-}
-
-func (s *set[T]) groups(value *T) ([]harness.Group, error) {
-	want, err := same.Value(value)
-	if err != nil {
-		return nil, err
-	}
-	compact, err := s.compact(s.reference)
-	if err != nil {
-		return nil, err
-	}
-	messages := map[wire][]byte{binaryWire: s.reference, compactWire: compact}
-	var groups []harness.Group
-	for _, parallel := range []bool{false, true} {
-		marshal := s.group("marshal", parallel, s.marshalers())
-		marshal.Check = func() error { return s.checkMarshal(want, messages) }
-		unmarshal := s.group("unmarshal", parallel, s.unmarshalers(messages))
-		unmarshal.Check = func() error { return s.checkUnmarshal(want, messages) }
-		groups = append(groups, marshal, unmarshal)
-	}
-	return groups, nil
-}
-
-// runner is a contender that takes part in a work.
-type runner[T any] struct {
-	*contender[T]
-	variant string // unique in the group; the variant of the contract if ours
-	worker  func() (harness.Worker, error)
-}
-
-func (s *set[T]) marshalers() []runner[T] {
-	var rs []runner[T]
-	for i := range s.contenders {
-		c := &s.contenders[i]
-		// The modes of unmarshal are one and the same when encoding.
-		if c.marshal == nil || c.mode != "" && c.mode != "copy" {
-			continue
-		}
-		rs = append(rs, runner[T]{c, c.variant(false), func() (harness.Worker, error) {
-			run, err := c.marshal()
-			return func(n int) error {
-				c.start()
-				_, err := run(n)
-				return err
-			}, err
-		}})
-	}
-	return rs
-}
-
-func (s *set[T]) unmarshalers(messages map[wire][]byte) []runner[T] {
-	var rs []runner[T]
-	for i := range s.contenders {
-		c := &s.contenders[i]
-		if c.unmarshal == nil {
-			continue
-		}
-		rs = append(rs, runner[T]{c, c.variant(true), func() (harness.Worker, error) {
-			run, err := c.unmarshal(messages[c.wire])
-			return func(n int) error {
-				c.start()
-				_, err := run(n)
-				return err
-			}, err
-		}})
-	}
-	return rs
-}
-
-func (c *contender[T]) start() {
-	if c.before != nil {
-		c.before()
-	}
-}
-
-// variant is copy|alias|arena for unmarshal, the engine and the protocol; for
-// a peer its name, with the protocol if that is not binary.
-func (c *contender[T]) variant(unmarshal bool) string {
-	parts := []string{c.name}
-	if c.ours && unmarshal {
-		parts = []string{c.mode, c.name}
-	}
-	if c.ours || c.wire != binaryWire {
-		parts = append(parts, string(c.wire))
-	}
-	return strings.Join(parts, "/")
-}
-
-// group pairs each of ours with the peers of its protocol. Compact is also
-// compared with our own binary.
-func (s *set[T]) group(work string, parallel bool, runners []runner[T]) harness.Group {
-	g := harness.Group{Work: work, Shape: s.name, Parallel: parallel, Bytes: len(s.reference)}
-	for _, r := range runners {
-		g.Contestants = append(g.Contestants, harness.Contestant{Name: r.variant, New: r.worker})
-		if !r.ours {
-			continue
-		}
-		for _, p := range runners {
-			switch {
-			case !p.ours && p.wire == r.wire:
-				g.Pairs = append(g.Pairs, harness.Pair{Ours: r.variant, Peer: p.variant, Label: p.name})
-			case p.ours && r.wire == compactWire && p.wire == binaryWire && p.name == r.name && p.mode == r.mode:
-				g.Pairs = append(g.Pairs, harness.Pair{Ours: r.variant, Peer: p.variant, Label: string(binaryWire)})
-			}
-		}
-	}
-	return g
-}
-
-// checkMarshal compares all messages with the reference: the same length, the
-// same bytes but for order, and the same value in Apache's eyes.
-func (s *set[T]) checkMarshal(want []byte, messages map[wire][]byte) error {
-	canonical, err := same.Message(s.reference)
-	if err != nil {
-		return fmt.Errorf("the reference message: %w", err)
-	}
-	for _, r := range s.marshalers() {
-		run, err := r.marshal()
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.variant, err)
-		}
-		r.start()
-		out, err := run(2) // twice, so that a buffer is reused
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.variant, err)
-		}
-		if len(out) != len(messages[r.wire]) {
-			return fmt.Errorf("%s: the message has %d bytes instead of %d", r.variant, len(out), len(messages[r.wire]))
-		}
-		if r.wire == binaryWire {
-			if got, err := same.Message(out); err != nil || !bytes.Equal(got, canonical) {
-				return fmt.Errorf("%s: other bytes than the reference (%v)", r.variant, err)
-			}
-		}
-		if got, err := s.decode(out, r.wire); err != nil || !bytes.Equal(got, want) {
-			return fmt.Errorf("%s: Apache reads another value (%v)", r.variant, err)
-		}
-	}
-	return nil
-}
-
-// checkUnmarshal compares all decoded values with the one that was encoded.
-func (s *set[T]) checkUnmarshal(want []byte, messages map[wire][]byte) error {
-	for _, r := range s.unmarshalers(messages) {
-		run, err := r.unmarshal(messages[r.wire])
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.variant, err)
-		}
-		r.start()
-		v, err := run(2)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.variant, err)
-		}
-		if got, err := same.Value(v); err != nil || !bytes.Equal(got, want) {
-			return fmt.Errorf("%s: another value than was encoded (%v)", r.variant, err)
-		}
-	}
-	return nil
 }
