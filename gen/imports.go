@@ -22,7 +22,7 @@ func (f *goFile) Use(importPath string) string {
 
 // RPC imports package rpc and returns its name.
 func (f *goFile) RPC() string {
-	f.imports[f.opts.rpcPath] = "rpc"
+	f.imports["github.com/thrum-rpc/thrum/rpc"] = "rpc"
 	return "rpc"
 }
 

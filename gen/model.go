@@ -204,27 +204,27 @@ func (g *generator) addPackages() {
 func (f *goFile) declare() {
 	names := f.pkg.names
 	for _, d := range f.src.Services() {
-		s := &goService{goFile: f, Service: d, Name: names.add(identify(d.Name()))}
+		s := &goService{goFile: f, Service: d, Name: names.add(f.goName(d))}
 		f.services = append(f.services, s)
 		f.generator.services[d] = s
 	}
 	for _, d := range f.src.Structs() {
-		s := &goStruct{goFile: f, StructDef: d, Name: names.add(identify(d.Name()))}
+		s := &goStruct{goFile: f, StructDef: d, Name: names.add(f.goName(d))}
 		f.structs = append(f.structs, s)
 		f.generator.structs[d] = s
 	}
 	for _, d := range f.src.Enums() {
-		e := &goEnum{goFile: f, EnumDef: d, Name: names.add(identify(d.Name()))}
+		e := &goEnum{goFile: f, EnumDef: d, Name: names.add(f.goName(d))}
 		f.enums = append(f.enums, e)
 		f.generator.enums[d] = e
 	}
 	for _, d := range f.src.Typedefs() {
-		t := &goTypedef{goFile: f, Typedef: d, Name: names.add(identify(d.Name()))}
+		t := &goTypedef{goFile: f, Typedef: d, Name: names.add(f.goName(d))}
 		f.typedefs = append(f.typedefs, t)
 		f.generator.typedefs[d] = t
 	}
 	for _, d := range f.src.Consts() {
-		f.consts = append(f.consts, &goConst{f, d, names.add(identify(d.Name()))})
+		f.consts = append(f.consts, &goConst{f, d, names.add(f.goName(d))})
 	}
 }
 
@@ -271,7 +271,7 @@ func (s *goStruct) addFields() {
 	}
 	for _, d := range s.StructDef.Fields() {
 		f := &goField{Field: d, owner: s}
-		if id := identify(d.Name()); !s.Synthetic {
+		if id := s.goName(d); !s.Synthetic {
 			f.Get, f.Set = names.add("Get"+id), names.add("Set"+id)
 			if f.optional() || d.Type().Kind() == schema.Struct {
 				f.IsSet = names.add("IsSet" + id)
@@ -280,7 +280,7 @@ func (s *goStruct) addFields() {
 		s.Fields = append(s.Fields, f)
 	}
 	for _, f := range s.Fields {
-		f.Name = names.add(identify(f.Field.Name()))
+		f.Name = names.add(s.goName(f.Field))
 		if f.hasDefaultName() {
 			f.DefaultName = s.pkg.names.add(s.Name + "_" + f.Name + "_DEFAULT")
 		}
@@ -303,8 +303,8 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 		if d.Stream() != nil {
 			continue // package rpc has no streams; the interface says so
 		}
-		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.add(identify(d.Name()))}
-		base := s.Name + strings.TrimSuffix(identify(d.Name()), "_")
+		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.add(s.goName(d))}
+		base := s.Name + strings.TrimSuffix(s.goName(d), "_")
 		m.Args = s.synthesize(d.Args(), base+"Args", true)
 		if d.Result() != nil {
 			m.Result = s.synthesize(d.Result(), base+"Result", false)

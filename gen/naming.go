@@ -82,7 +82,7 @@ func (s scope) clone() scope {
 }
 
 // taken are the lower-case names that generated function bodies rely on:
-// keywords, predeclared identifiers, standard packages and local variables.
+// keywords, predeclared identifiers, imported packages and local variables.
 // Neither a parameter nor an imported package may have one of them.
 var taken = strings.Fields(`
 	break case chan const continue default defer else fallthrough for func go goto if import
@@ -90,7 +90,7 @@ var taken = strings.Fields(`
 	any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil
 	append cap clear close complex copy delete imag len make max min new panic print println real recover
-	context errors fmt math rpc
+	bytes context errors fmt maps math rpc slices
 	p v r c h s ctx err args result
 `)
 

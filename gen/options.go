@@ -2,18 +2,23 @@ package gen
 
 import "strings"
 
-// An Option changes what [Go] writes.
+// An Option changes what [Go] writes. Packages that import each other must be
+// generated with the same options, but for [Includes].
 type Option func(*options)
 
 type options struct {
 	prefix   string
-	rpcPath  string
 	includes bool
-	json     bool
+
+	thriftTags, frugalTags, jsonTags bool
+
+	setters, deepEqual bool
+	enumInt32          bool
+	structValues       bool
 }
 
 func newOptions(opts []Option) options {
-	o := options{rpcPath: "github.com/thrum-rpc/thrum/rpc", includes: true, json: true}
+	o := options{includes: true, thriftTags: true, frugalTags: true, jsonTags: true}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -31,6 +36,32 @@ func ImportPrefix(path string) Option {
 // default) or only imported.
 func Includes(on bool) Option { return func(o *options) { o.includes = on } }
 
+// ThriftTags tells whether fields get thrift tags (the default). Package codec
+// needs these or frugal tags.
+func ThriftTags(on bool) Option { return func(o *options) { o.thriftTags = on } }
+
+// FrugalTags tells whether fields get frugal tags (the default). Without them
+// the thrift tags hold the types as well.
+func FrugalTags(on bool) Option { return func(o *options) { o.frugalTags = on } }
+
 // JSONTags tells whether the fields of declared structs get json tags (the
-// default).
-func JSONTags(on bool) Option { return func(o *options) { o.json = on } }
+// default). The json tag of a go.tag annotation stays either way.
+func JSONTags(on bool) Option { return func(o *options) { o.jsonTags = on } }
+
+// Setters adds a method SetX for each field X.
+func Setters(on bool) Option { return func(o *options) { o.setters = on } }
+
+// DeepEqual adds a method DeepEqual to each declared struct. Structs are equal
+// if their fields are; lists and sets are compared in order; an absent optional
+// container differs from an empty one, while other containers and binaries may
+// be nil or empty. It does not end on values that contain themselves.
+func DeepEqual(on bool) Option { return func(o *options) { o.deepEqual = on } }
+
+// EnumInt32 makes the types of enums int32, as wide as on the wire, instead of
+// Kitex's int64.
+func EnumInt32(on bool) Option { return func(o *options) { o.enumInt32 = on } }
+
+// StructValues makes the structs in lists, sets and map values Go structs
+// instead of pointers to them. Map keys stay pointers: Go cannot compare every
+// struct.
+func StructValues(on bool) Option { return func(o *options) { o.structValues = on } }

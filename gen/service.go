@@ -74,10 +74,10 @@ func (c goCall) Signature() string {
 	var b strings.Builder
 	b.WriteString(c.Name + "(ctx " + c.in.Use("context") + ".Context")
 	for _, p := range c.Params {
-		b.WriteString(", " + p.Name + " " + c.in.goType(p.Field.Field.Type()))
+		b.WriteString(", " + p.Name + " " + c.in.goType(p.Field.valueType()))
 	}
 	if s := c.Success(); s != nil {
-		return b.String() + ") (r " + c.in.goType(s.Field.Type()) + ", err error)"
+		return b.String() + ") (r " + c.in.goType(s.valueType()) + ", err error)"
 	}
 	return b.String() + ") (err error)"
 }
@@ -117,7 +117,7 @@ func (c goCall) Exceptions() []*goField {
 // EmptySuccess returns the expression of an empty success, or "" unless nil
 // would be taken for the lack of one.
 func (c goCall) EmptySuccess() string {
-	if t := c.Success().Field.Type(); t.Kind().IsContainer() || t.Kind() == schema.Binary {
+	if t := c.Success().valueType(); t.Kind().IsContainer() || t.Kind() == schema.Binary {
 		return c.in.goType(t) + "{}"
 	}
 	return ""

@@ -3,10 +3,6 @@ package gen
 // How types of the schema are written in Go and in struct tags.
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 )
@@ -22,6 +18,9 @@ var goKinds = map[schema.Kind]string{
 func (f *goFile) goType(t *schema.Type) string {
 	if t.Kind() == schema.Struct {
 		return "*" + f.structType(t)
+	}
+	if named := f.annotatedType(t); named != "" {
+		return named
 	}
 	if d := t.Typedef(); d != nil {
 		if td := f.generator.typedefs[d]; td != nil {
@@ -52,19 +51,41 @@ func (f *goFile) underlying(t *schema.Type) string {
 		e := f.generator.enums[t.Enum()]
 		return f.qualified(e.pkg, e.Name)
 	case schema.List, schema.Set:
-		return "[]" + f.goType(t.Elem())
+		return "[]" + f.elemType(t)
 	case schema.Map:
-		if t.Key().Kind() == schema.Binary {
-			return "map[string]" + f.goType(t.Elem()) // slices are no keys
-		}
-		return "map[" + f.goType(t.Key()) + "]" + f.goType(t.Elem())
+		return "map[" + f.keyType(t) + "]" + f.elemType(t)
 	default:
 		return goKinds[t.Kind()]
 	}
 }
 
+// elemType returns the Go type of the elements of container t.
+func (f *goFile) elemType(t *schema.Type) string {
+	if f.opts.structValues && t.Elem().Kind() == schema.Struct {
+		return f.structType(t.Elem())
+	}
+	return f.goType(t.Elem())
+}
+
+// keyType returns the Go type of the keys of map t. Slices are no keys, so
+// binary becomes string.
+func (f *goFile) keyType(t *schema.Type) string {
+	if t.Key().Kind() == schema.Binary {
+		return "string"
+	}
+	return f.goType(t.Key())
+}
+
 // checkType reports types that Go cannot express.
 func (g *generator) checkType(t *schema.Type, at diag.Span) {
+	if text := t.Annotations().Value("go.type"); text != "" {
+		switch {
+		case t.Kind() == schema.Struct || t.Kind() == schema.Enum:
+			g.report(at, "go-type", "go.type does not apply to a "+t.Kind().String(), "rename the type with go.name")
+		case !goTypeName.MatchString(text):
+			g.report(at, "go-type", "go.type does not name a Go type: "+text, "write import/path.Name")
+		}
+	}
 	switch t.Kind() {
 	case schema.List, schema.Set:
 		g.checkType(t.Elem(), at)
@@ -80,6 +101,11 @@ func (g *generator) checkType(t *schema.Type, at diag.Span) {
 }
 
 func (g *generator) report(at diag.Span, code, message, hint string) {
+	for _, d := range g.errs {
+		if d.Span == at && d.Code == code {
+			return // a field's type is asked for more than once
+		}
+	}
 	g.errs = append(g.errs, &diag.Diagnostic{Code: code, Span: at, Message: message, Hint: hint})
 }
 
@@ -141,7 +167,7 @@ func (f *goField) hasDefaultName() bool {
 
 // Type returns the Go type of the field.
 func (f *goField) Type() string {
-	f.owner.checkType(f.Field.Type(), f.Span())
+	f.owner.checkType(f.valueType(), f.Span())
 	if f.pointer() {
 		return "*" + f.ValueType()
 	}
@@ -149,31 +175,13 @@ func (f *goField) Type() string {
 }
 
 // ValueType returns the Go type of the field's value, which getters return.
-func (f *goField) ValueType() string { return f.owner.goType(f.Field.Type()) }
+func (f *goField) ValueType() string { return f.owner.goType(f.valueType()) }
 
-// Tag returns the struct tag as a Go literal.
-func (f *goField) Tag() string {
-	req := f.Requiredness()
-	switch {
-	case f.optional():
-		req = schema.Optional
-	case req == schema.Optional:
-		req = schema.Default
+// valueType returns the field's type, with the field's own go.type before that
+// of the type.
+func (f *goField) valueType() *schema.Type {
+	if a, ok := f.Annotations().Get("go.type"); ok {
+		return f.Field.Type().WithAnnotations(schema.Annotations{a})
 	}
-	thrift := fmt.Sprintf("%s,%d", f.Field.Name(), f.ID())
-	if req != schema.Default {
-		thrift += "," + req.String()
-	}
-	tag := fmt.Sprintf(`thrift:%q frugal:"%d,%s,%s"`, thrift, f.ID(), req, f.owner.tagType(f.Field.Type()))
-	if f.owner.opts.json && !f.owner.Synthetic {
-		json := f.Field.Name()
-		if req == schema.Optional {
-			json += ",omitempty"
-		}
-		tag += fmt.Sprintf(" json:%q", json)
-	}
-	if strings.ContainsAny(tag, "`\r") {
-		return strconv.Quote(tag)
-	}
-	return "`" + tag + "`"
+	return f.Field.Type()
 }

@@ -99,18 +99,26 @@ func (f *goFile) enumerator(v *schema.Value, t *schema.Type) string {
 }
 
 func (f *goFile) elements(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
-	var b strings.Builder
-	b.WriteString(f.goType(t) + "{")
+	var list []string
 	seen := make(map[string]bool)
 	for _, e := range v.List {
-		x := f.expr(e, t.Elem(), within)
+		x := f.element(e, t, within)
 		if t.Kind() == schema.Set && seen[x] {
 			continue
 		}
 		seen[x] = true
-		b.WriteString("\n" + x + ",")
+		list = append(list, x)
 	}
-	return closeBlock(&b, len(v.List))
+	return composite(f.goType(t), list)
+}
+
+// element writes v as an element of container t.
+func (f *goFile) element(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	x := f.expr(v, t.Elem(), within)
+	if f.opts.structValues && t.Elem().Kind() == schema.Struct {
+		return strings.TrimPrefix(x, "&")
+	}
+	return x
 }
 
 // entries writes a map. Where a key stands twice the last entry counts, as in
@@ -126,8 +134,7 @@ func (f *goFile) entries(v *schema.Value, t *schema.Type, within []*schema.Struc
 	for i, e := range v.Map {
 		last[key(e)] = i
 	}
-	var b strings.Builder
-	b.WriteString(f.goType(t) + "{")
+	var list []string
 	for i, e := range v.Map {
 		if last[key(e)] != i {
 			continue
@@ -136,9 +143,9 @@ func (f *goFile) entries(v *schema.Value, t *schema.Type, within []*schema.Struc
 		if t.Key().Kind() == schema.Binary {
 			k = quote(e.Key.String)
 		}
-		b.WriteString("\n" + k + ": " + f.expr(e.Value, t.Elem(), within) + ",")
+		list = append(list, k+": "+f.element(e.Value, t, within))
 	}
-	return closeBlock(&b, len(v.Map))
+	return composite(f.goType(t), list)
 }
 
 // structValue writes a struct with the fields that were given and the defaults
@@ -154,9 +161,7 @@ func (f *goFile) structValue(v *schema.Value, t *schema.Type, within []*schema.S
 		open = open && d != s.StructDef
 	}
 	inner := append(within[:len(within):len(within)], s.StructDef)
-	var b strings.Builder
-	b.WriteString("&" + f.structType(t) + "{")
-	n := 0
+	var list []string
 	for _, field := range s.Fields {
 		val := given[field.Field]
 		if val == nil && open {
@@ -165,20 +170,20 @@ func (f *goFile) structValue(v *schema.Value, t *schema.Type, within []*schema.S
 		if val == nil {
 			continue
 		}
-		n++
-		x := f.expr(val, field.Field.Type(), inner)
+		x := f.expr(val, field.valueType(), inner)
 		if field.pointer() {
-			x = fmt.Sprintf("func() *%[1]s { var v %[1]s = %[2]s; return &v }()", f.goType(field.Field.Type()), x)
+			x = fmt.Sprintf("func() *%[1]s { var v %[1]s = %[2]s; return &v }()", f.goType(field.valueType()), x)
 		}
-		b.WriteString("\n" + field.Name + ": " + x + ",")
+		list = append(list, field.Name+": "+x)
 	}
-	return closeBlock(&b, n)
+	return composite("&"+f.structType(t), list)
 }
 
-func closeBlock(b *strings.Builder, n int) string {
-	if n > 0 {
-		b.WriteByte('\n')
+// composite writes a composite literal, on one line if it is short.
+func composite(typ string, elems []string) string {
+	one := typ + "{" + strings.Join(elems, ", ") + "}"
+	if len(one) < 100 && !strings.ContainsAny(one, "\n") {
+		return one
 	}
-	b.WriteByte('}')
-	return b.String()
+	return typ + "{\n" + strings.Join(elems, ",\n") + ",\n}"
 }

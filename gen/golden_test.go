@@ -1,0 +1,60 @@
+package gen_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/gen"
+	"github.com/thrum-rpc/thrum/idl/thriftidl"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden packages anew")
+
+// goldens are the roots whose output lies below internal/, as packages that
+// the build of the module compiles and vets and exercise_test.go uses.
+var goldens = []struct {
+	idl  string
+	opts []gen.Option
+}{
+	{"types.thrift", nil},
+	{"names.thrift", nil},
+}
+
+const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal"
+
+func load(t testing.TB, path string) *schema.File {
+	t.Helper()
+	f, list := thriftidl.Load(path)
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestOutputIsTheGoldenPackages(t *testing.T) {
+	for _, g := range goldens {
+		opts := append([]gen.Option{gen.ImportPrefix(goldenPrefix)}, g.opts...)
+		files, err := gen.Go(load(t, "testdata/"+g.idl), opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *rewrite {
+			if err := gen.Write("internal", files); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		for _, f := range files {
+			want, err := os.ReadFile(filepath.Join("internal", filepath.FromSlash(f.Path)))
+			if err != nil {
+				t.Error(err)
+			} else if !bytes.Equal(f.Content, want) {
+				t.Errorf("%s: %s has changed; if that is meant, run the test with -rewrite and look at the difference", g.idl, f.Path)
+			}
+		}
+	}
+}
