@@ -44,11 +44,11 @@ import org.apache.thrift.transport.layered.TFramedTransport;
  * Apache Thrift's Java library as a client and as a server of the bookshop.
  *
  * <pre>
- * Peer client CALLS PORT TRANSPORT [SERVICE]
- * Peer server CALLS TRANSPORT
+ * Peer client CALLS PORT TRANSPORT binary [SERVICE]
+ * Peer server CALLS TRANSPORT binary
  * </pre>
  *
- * <p>It does what python/peer.py does, with the strict binary protocol.
+ * <p>It does what python/peer.py does.
  */
 @SuppressWarnings({"rawtypes", "unchecked"})
 public final class Peer {
@@ -66,7 +66,7 @@ public final class Peer {
       peer = new Peer(JsonParser.parseReader(r).getAsJsonArray());
     }
     if (args[0].equals("client")) {
-      peer.call(Integer.parseInt(args[2]), args[3], args.length > 4 ? args[4] : null);
+      peer.call(Integer.parseInt(args[2]), args[3], args.length > 5 ? args[5] : null);
     } else {
       peer.serve(args[2]);
     }

@@ -1,16 +1,20 @@
 """Apache Thrift's Python library as a client and as a server of the bookshop.
 
-    peer.py client GENERATED CALLS PORT TRANSPORT PROTOCOL [SERVICE]
-    peer.py server GENERATED CALLS TRANSPORT PROTOCOL
+    peer.py client CALLS PORT TRANSPORT PROTOCOL [SERVICE]
+    peer.py server CALLS TRANSPORT PROTOCOL
 
-GENERATED is where `thrift --gen py` put the bookshop. CALLS is the file of
-calls that all peers share. The client makes each call and prints the list of
-results; with SERVICE it names the service in each call, as
-TMultiplexedProtocol does. The server prints its port, and answers each call
-of the file with the result that stands beside it, if the arguments are equal.
+What `thrift --gen py` makes of the bookshop must be importable. CALLS is a
+file with a list of calls: a method, its arguments and the result that is
+wanted. The client makes each call and prints the list of results; with SERVICE
+it names the service in each call, as TMultiplexedProtocol does. The server
+prints its port, and answers each call of the file with the result that stands
+beside it, if the arguments are equal.
 
-Values are written as JSON the way Thrum's transcode package writes them with
-EnumNumbers: binary as base64, maps with struct keys as lists of pairs.
+A result is the JSON of the method's result struct: {"success": ...}, {} for
+void, or a declared exception under its field's name; null for oneway, and
+{"applicationException": type} for a TApplicationException. Values are written
+as Thrum's transcode package writes them with EnumNumbers: binary as base64,
+maps with struct keys as lists of pairs.
 """
 
 import base64
@@ -21,6 +25,8 @@ import sys
 from thrift import TMultiplexedProcessor
 from thrift.protocol import TBinaryProtocol, TMultiplexedProtocol
 from thrift.server import TServer
+from bookshop.common import Base
+from bookshop.shop import Shop
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 from thrift.transport import TSocket, TTransport
 
@@ -29,9 +35,8 @@ TRANSPORTS = {
     "unframed": TTransport.TBufferedTransportFactory(),
 }
 PROTOCOLS = {
-    "strict": TBinaryProtocol.TBinaryProtocolFactory(),
-    "old": TBinaryProtocol.TBinaryProtocolFactory(strictRead=False, strictWrite=False),
-    "accelerated": TBinaryProtocol.TBinaryProtocolAcceleratedFactory(fallback=False),
+    "binary": TBinaryProtocol.TBinaryProtocolFactory(),
+    "binary-in-C": TBinaryProtocol.TBinaryProtocolAcceleratedFactory(fallback=False),
 }
 
 NOT_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -102,28 +107,19 @@ def key_to_text(key):
     return key if isinstance(key, str) else json.dumps(key)
 
 
-class Service:
-    """What the generated modules say about the methods of the bookshop."""
-
-    def __init__(self, generated):
-        sys.path.insert(0, generated)
-        from bookshop.common import Base
-        from bookshop.shop import Shop
-
-        self.shop = Shop
-        self.modules = (Shop, Base)
-
-    def args(self, method):
-        return self.find(method + "_args")
-
-    def result(self, method):
-        return self.find(method + "_result")
-
-    def find(self, name):
-        return next((getattr(m, name) for m in self.modules if hasattr(m, name)), None)
+def args_of(method):
+    return generated(method + "_args")
 
 
-def client(service, calls, port, transport, protocol, multiplexed=None):
+def result_of(method):
+    return generated(method + "_result")
+
+
+def generated(name):
+    return next((getattr(m, name) for m in (Shop, Base) if hasattr(m, name)), None)
+
+
+def client(calls, port, transport, protocol, multiplexed=None):
     socket = TSocket.TSocket("127.0.0.1", int(port))
     socket.setTimeout(20000)
     wire = TRANSPORTS[transport].getTransport(socket)
@@ -131,26 +127,26 @@ def client(service, calls, port, transport, protocol, multiplexed=None):
     if multiplexed:
         proto = TMultiplexedProtocol.TMultiplexedProtocol(proto, multiplexed)
     wire.open()
-    shop = service.shop.Client(proto)
-    results = [call(service, shop, proto, c) for c in calls]
+    shop = Shop.Client(proto)
+    results = [call(shop, proto, c) for c in calls]
     wire.close()
     json.dump(results, sys.stdout)
 
 
-def call(service, shop, proto, c):
+def call(shop, proto, c):
     """Makes one call and returns the JSON of its result struct; None for oneway."""
     method = c["method"]
     try:
         if not hasattr(shop, method):
             return call_unknown(proto, method)
-        args = struct_to_thrift(service.args(method), c["args"])
+        args = struct_to_thrift(args_of(method), c["args"])
         positional = [getattr(args, f[2]) for f in args.thrift_spec if f]
         success = getattr(shop, method)(*positional)
     except TApplicationException as e:
         return {"applicationException": e.type}
     except TException as e:
-        return {field_of(service.result(method), e): struct_to_json(e)}
-    result = service.result(method)
+        return {field_of(result_of(method), e): struct_to_json(e)}
+    result = result_of(method)
     if result is None:
         return None
     return struct_to_json(result(success=success)) if success is not None else {}
@@ -180,12 +176,11 @@ def field_of(result, exception):
 class Replay:
     """A handler that answers from the file of calls."""
 
-    def __init__(self, service, calls):
-        self.service = service
+    def __init__(self, calls):
         self.calls = calls
 
     def __getattr__(self, method):
-        args_class = self.service.args(method)
+        args_class = args_of(method)
 
         def handle(*positional):
             names = [f[2] for f in args_class.thrift_spec if f]
@@ -203,7 +198,7 @@ class Replay:
             return None
         if "applicationException" in want:
             raise TApplicationException(want["applicationException"], "as the file says")
-        result = struct_to_thrift(self.service.result(method), want)
+        result = struct_to_thrift(result_of(method), want)
         for field in result.thrift_spec:
             value = getattr(result, field[2]) if field else None
             if isinstance(value, TException):
@@ -233,21 +228,21 @@ class AnyName(TMultiplexedProcessor.TMultiplexedProcessor):
         self.registerDefault(processor)
 
 
-def server(service, calls, transport, protocol):
+def server(calls, transport, protocol):
     listener = TSocket.TServerSocket("127.0.0.1", 0)
     listener.listen()
     print(listener.handle.getsockname()[1], flush=True)
     listener.listen = lambda: None  # TServer.serve listens once more
-    processor = AnyName(service.shop.Processor(Replay(service, calls)))
+    processor = AnyName(Shop.Processor(Replay(calls)))
     TServer.TThreadedServer(
         processor, listener, TRANSPORTS[transport], PROTOCOLS[protocol], daemon=True
     ).serve()
 
 
-def main(role, generated, calls, *rest):
+def main(role, calls, *rest):
     with open(calls) as f:
         calls = json.load(f)
-    {"client": client, "server": server}[role](Service(generated), calls, *rest)
+    {"client": client, "server": server}[role](calls, *rest)
 
 
 if __name__ == "__main__":

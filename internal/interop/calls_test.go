@@ -1,0 +1,219 @@
+package interop
+
+// The calls that all peers share, and how results are compared.
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/idl/thriftidl"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+const shopIDL = "../../examples/shop/shop.thrift"
+
+// call is one call and what it must give. Results are the JSON of the method's
+// result struct, null for oneway, or {"applicationException": type}.
+type call struct {
+	Name   string          `json:"name"`
+	Method string          `json:"method"`
+	Args   json.RawMessage `json:"args"`
+	Want   json.RawMessage `json:"want"` // in the file, absent for a method that returns its first argument
+
+	// Live marks a call whose result depends on what the shop holds or on the
+	// clock; only the demo's service can answer it. The text "<any>" in its
+	// wanted result stands for any value.
+	Live bool `json:"live,omitempty"`
+}
+
+func loadCalls(t *testing.T) []call {
+	t.Helper()
+	text, err := os.ReadFile("testdata/calls.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls []call
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&calls); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range calls {
+		if c.Want == nil {
+			var args map[string]json.RawMessage
+			if err := json.Unmarshal(c.Args, &args); err != nil || len(args) != 1 {
+				t.Fatalf("%s: a call without a wanted result needs one argument", c.Name)
+			}
+			for _, value := range args {
+				calls[i].Want = json.RawMessage(`{"success":` + string(value) + `}`)
+			}
+		}
+	}
+	return calls
+}
+
+func loadShop(t *testing.T) *schema.Service {
+	t.Helper()
+	file, list := thriftidl.Load(shopIDL)
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	shop := file.Service("Shop")
+	if shop == nil {
+		t.Fatal("no service Shop in " + shopIDL)
+	}
+	return shop
+}
+
+// compare reports each place where the result of a call differs from the
+// wanted one.
+func compare(t *testing.T, shop *schema.Service, c call, got json.RawMessage) {
+	t.Helper()
+	method := shop.Method(c.Method)
+	if method == nil || method.Oneway() || bytes.Contains(c.Want, []byte("applicationException")) {
+		// There is no result struct.
+		if compact(t, got) != compact(t, c.Want) {
+			t.Errorf("%s: got %s, want %s", c.Name, got, c.Want)
+		}
+		return
+	}
+	typ := method.Result().Type()
+	for _, d := range differences("", normal(typ, decode(t, c.Want)), normal(typ, decode(t, got))) {
+		t.Errorf("%s: %s", c.Name, d)
+	}
+}
+
+func compact(t *testing.T, text []byte) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, text); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return b.String()
+}
+
+func decode(t *testing.T, text []byte) any {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	return v
+}
+
+const wildcard = "<any>"
+
+// normal gives equal values of a type one form, as far as JSON leaves a
+// choice: enums become numbers, doubles their shortest text, maps sorted lists
+// of pairs, sets sorted lists.
+func normal(typ *schema.Type, v any) any {
+	if v == wildcard {
+		return v
+	}
+	switch v := v.(type) {
+	case json.Number:
+		return normalText(typ, v.String())
+	case string:
+		return normalText(typ, v)
+	case []any:
+		return normalList(typ, v)
+	case map[string]any:
+		if typ.Kind() == schema.Map {
+			pairs := make([]any, 0, len(v))
+			for key, value := range v {
+				pairs = append(pairs, []any{normalText(typ.Key(), key), normal(typ.Elem(), value)})
+			}
+			return sorted(pairs)
+		}
+		out := map[string]any{}
+		for name, value := range v {
+			if field := typ.Struct().FieldByName(name); field != nil {
+				value = normal(field.Type(), value)
+			}
+			out[name] = value
+		}
+		return out
+	}
+	return v
+}
+
+func normalText(typ *schema.Type, text string) any {
+	switch typ.Kind() {
+	case schema.Enum:
+		if value := typ.Enum().ByName(text); value != nil {
+			return strconv.FormatInt(value.Value, 10)
+		}
+	case schema.Double:
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return strconv.FormatFloat(f, 'g', -1, 64)
+		}
+	}
+	return text
+}
+
+func normalList(typ *schema.Type, v []any) any {
+	out := make([]any, len(v))
+	for i, e := range v {
+		if pair, ok := e.([]any); ok && typ.Kind() == schema.Map && len(pair) == 2 {
+			out[i] = []any{normal(typ.Key(), pair[0]), normal(typ.Elem(), pair[1])}
+		} else {
+			out[i] = normal(typ.Elem(), e)
+		}
+	}
+	if typ.Kind() == schema.List {
+		return out
+	}
+	return sorted(out)
+}
+
+func sorted(v []any) []any {
+	slices.SortFunc(v, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+	return v
+}
+
+// differences lists the paths at which got differs from want.
+func differences(path string, want, got any) []string {
+	if want == wildcard {
+		return nil
+	}
+	switch want := want.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			break
+		}
+		var out []string
+		for name, w := range want {
+			out = append(out, differences(path+"."+name, w, got[name])...)
+		}
+		for name, g := range got {
+			if _, ok := want[name]; !ok {
+				out = append(out, fmt.Sprintf("%s.%s: got %v, want nothing", path, name, g))
+			}
+		}
+		return out
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(want) {
+			break
+		}
+		var out []string
+		for i := range want {
+			out = append(out, differences(path+"["+strconv.Itoa(i)+"]", want[i], got[i])...)
+		}
+		return out
+	default:
+		if want == got {
+			return nil
+		}
+	}
+	return []string{fmt.Sprintf("%s: got %v, want %v", path, got, want)}
+}

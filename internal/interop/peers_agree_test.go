@@ -1,0 +1,33 @@
+package interop
+
+import "testing"
+
+// TestPeersAgree proves the list of calls and the peers themselves: each makes
+// the calls to the other.
+func TestPeersAgree(t *testing.T) {
+	python, java := pythonPeer(t), javaPeer(t)
+	calls := replayable(loadCalls(t))
+	shop := loadShop(t)
+	for _, pair := range [][2]peer{{python, java}, {java, python}} {
+		client, server := pair[0], pair[1]
+		for _, w := range []wiring{{"framed", "binary", ""}, {"unframed", "binary", "Shop"}} {
+			t.Run(client.name+" calls "+server.name+" "+w.String(), func(t *testing.T) {
+				port := server.serve(t, calls, w)
+				for i, got := range client.call(t, calls, port, w) {
+					compare(t, shop, calls[i], got)
+				}
+			})
+		}
+	}
+}
+
+// replayable returns the calls that a server can answer from the list alone.
+func replayable(calls []call) []call {
+	var out []call
+	for _, c := range calls {
+		if !c.Live {
+			out = append(out, c)
+		}
+	}
+	return out
+}
