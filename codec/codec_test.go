@@ -10,7 +10,7 @@ type inner struct {
 	S string `frugal:"2,default,string"`
 }
 type color int64
-type outer struct {
+type everything struct {
 	B   bool                      `thrift:"b,1"`
 	I8  int8                      `thrift:"i8,2"`
 	I16 int16                     `thrift:"i16,3"`
@@ -37,18 +37,18 @@ type outer struct {
 	ML  map[string][]string       `frugal:"24,default,map<string:list<string>>"`
 	MM  map[int64]map[string]bool `frugal:"25,default,map<i64:map<string:bool>>"`
 	ME  map[color][]byte          `frugal:"26,default,map<color:binary>"`
-	R   *outer                    `frugal:"27,optional,outer"`
+	R   *everything               `frugal:"27,optional,everything"`
 	LE  []color                   `frugal:"28,default,list<color>"`
 }
 
 func TestRoundTripOfEveryType(t *testing.T) {
 	n := int64(7)
 	s := "opt"
-	v := &outer{B: true, I8: -3, I16: 300, I32: -70000, I64: 1 << 40, D: 1.5, F: 2.5, U: [16]byte{1, 2}, S: "hello", Bin: []byte{9},
+	v := &everything{B: true, I8: -3, I16: 300, I32: -70000, I64: 1 << 40, D: 1.5, F: 2.5, U: [16]byte{1, 2}, S: "hello", Bin: []byte{9},
 		C: 2, P: &inner{1, "x"}, V: inner{2, "y"}, O: &n, OS: &s, L: []int64{1, 2}, LS: []string{"a", ""}, LP: []*inner{{1, "p"}, {2, "q"}},
 		LV: []inner{{3, "r"}}, LL: [][]int32{{1}, {}, {2, 3}}, M: map[string]int32{"k": 1, "l": 2}, MP: map[int32]*inner{4: {4, "four"}, 5: {5, "5"}},
 		MV: map[string]inner{"v": {1, "v"}}, ML: map[string][]string{"x": {"y"}}, MM: map[int64]map[string]bool{1: {"t": true}}, ME: map[color][]byte{1: {1}}, LE: []color{1, 2}}
-	v.R = &outer{L: []int64{}, Bin: []byte{}, P: &inner{}, LS: []string{}, LP: []*inner{}, LV: []inner{}, LL: [][]int32{}, M: map[string]int32{}, MP: map[int32]*inner{}, MV: map[string]inner{}, ML: map[string][]string{}, MM: map[int64]map[string]bool{}, ME: map[color][]byte{}, LE: []color{}}
+	v.R = &everything{L: []int64{}, Bin: []byte{}, P: &inner{}, LS: []string{}, LP: []*inner{}, LV: []inner{}, LL: [][]int32{}, M: map[string]int32{}, MP: map[int32]*inner{}, MV: map[string]inner{}, ML: map[string][]string{}, MM: map[int64]map[string]bool{}, ME: map[color][]byte{}, LE: []color{}}
 	b, err := Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestRoundTripOfEveryType(t *testing.T) {
 	if n, _ := Size(v); n != len(b) {
 		t.Fatal(n, len(b))
 	}
-	var w outer
+	var w everything
 	k, err := Unmarshal(b, &w)
 	if err != nil || k != len(b) {
 		t.Fatal(k, err)
@@ -65,7 +65,7 @@ func TestRoundTripOfEveryType(t *testing.T) {
 		t.Fatalf("\n%+v\n%+v", v, w)
 	}
 	for i := range b {
-		if _, err := Unmarshal(b[:i], new(outer)); err == nil {
+		if _, err := Unmarshal(b[:i], new(everything)); err == nil {
 			t.Fatal(i)
 		}
 	}

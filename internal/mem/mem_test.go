@@ -1,0 +1,149 @@
+package mem
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"runtime"
+	"testing"
+)
+
+type sample struct {
+	A int8
+	B int64
+	S string
+	P *int32
+	L []int16
+}
+
+func TestInvariant1AddStaysInsideTheObject(t *testing.T) {
+	v := &sample{B: 42}
+	f, _ := reflect.TypeFor[sample]().FieldByName("B")
+	if got := U64(Add(Of(v), f.Offset)); got != 42 {
+		t.Fatalf("field B reads %d, not 42", got)
+	}
+	if f.Offset+f.Type.Size() > reflect.TypeFor[sample]().Size() {
+		t.Fatal("a field's offset leaves the struct")
+	}
+}
+
+func TestInvariant2LoadsAndStoresAgreeWithGo(t *testing.T) {
+	var u8, u16, u32, u64 = uint8(0xa1), uint16(0xa1b2), uint32(0xa1b2c3d4), uint64(0xa1b2c3d4e5f60718)
+	if U8(Of(&u8)) != u8 || U16(Of(&u16)) != u16 || U32(Of(&u32)) != u32 || U64(Of(&u64)) != u64 {
+		t.Fatal("a load differs from Go's")
+	}
+	SetU8(Of(&u8), 1)
+	SetU16(Of(&u16), 2)
+	SetU32(Of(&u32), 3)
+	SetU64(Of(&u64), 4)
+	if u8 != 1 || u16 != 2 || u32 != 3 || u64 != 4 {
+		t.Fatal("a store differs from Go's")
+	}
+	s, b := "text", []byte("bytes")
+	if String(Of(&s)) != s || !bytes.Equal(Bytes(Of(&b)), b) {
+		t.Fatal("a header reads differently")
+	}
+}
+
+func TestInvariant3StoredPointersKeepTheirTargetsAlive(t *testing.T) {
+	v := new(sample)
+	f, _ := reflect.TypeFor[sample]().FieldByName("P")
+	for range 100 {
+		n := new(int32)
+		*n = 7
+		SetPtr(Add(Of(v), f.Offset), Of(n))
+		runtime.GC()
+		if *v.P != 7 {
+			t.Fatal("the target was collected")
+		}
+	}
+}
+
+func TestInvariant4SetSliceCountsElements(t *testing.T) {
+	back := []int16{1, 2, 3}
+	var l []int16
+	SetSlice(Of(&l), Data(back), len(back))
+	if len(l) != 3 || cap(l) != 3 || l[2] != 3 {
+		t.Fatalf("got %v with capacity %d", l, cap(l))
+	}
+	data, n := Slice(Of(&l))
+	if data != Data(back) || n != 3 {
+		t.Fatal("Slice does not read what SetSlice wrote")
+	}
+}
+
+func TestInvariant5StringOfShares(t *testing.T) {
+	b := []byte("shared")
+	s := StringOf(b)
+	if s != "shared" || StringData(s) != Data(b) {
+		t.Fatal("the string does not share its bytes")
+	}
+	if StringOf(nil) != "" {
+		t.Fatal("no bytes are not the empty string")
+	}
+}
+
+func TestInvariant6ChunksAreAlignedAndHandedOutOnce(t *testing.T) {
+	c := &Chunk{Size: 256}
+	owner := make(map[*byte]int)
+	for i := range 1000 {
+		n, align := 1+i%70, 1<<(i%4)
+		b := c.Take(n, align)
+		if len(b) != n || cap(b) != n {
+			t.Fatalf("asked for %d bytes, got %d with capacity %d", n, len(b), cap(b))
+		}
+		if uintptr(Data(b))%uintptr(align) != 0 {
+			t.Fatalf("not aligned to %d", align)
+		}
+		for k := range b {
+			if b[k] != 0 {
+				t.Fatal("memory is handed out that carries data")
+			}
+			if before, ok := owner[&b[k]]; ok {
+				t.Fatalf("piece %d overlaps piece %d", i, before)
+			}
+			owner[&b[k]] = i
+			b[k] = 0xff
+		}
+	}
+}
+
+func TestInvariant7ViewsAgreeWithReflect(t *testing.T) {
+	type named string
+	types := []reflect.Type{
+		reflect.TypeFor[map[string]*sample](), reflect.TypeFor[map[named]string](), reflect.TypeFor[map[int64]float64](),
+		reflect.TypeFor[map[float64]int8](), reflect.TypeFor[map[bool][]*sample](), reflect.TypeFor[map[int16]map[string]int32](),
+		reflect.TypeFor[map[*sample]int8](), reflect.TypeFor[map[int32]float32](), reflect.TypeFor[map[int8][]byte](),
+	}
+	for _, typ := range types {
+		if !Viewable(typ) {
+			t.Errorf("%s cannot be viewed", typ)
+		}
+	}
+	for _, typ := range []reflect.Type{reflect.TypeFor[map[string]sample](), reflect.TypeFor[map[[16]byte]int32]()} {
+		if Viewable(typ) {
+			t.Errorf("%s has no shape and is viewed all the same", typ)
+		}
+	}
+	if SameMap[int32, int64](reflect.TypeFor[map[int64]int64]()) {
+		t.Error("a key of another size passes the check")
+	}
+}
+
+func TestFloatKeysHashByValue(t *testing.T) {
+	m := map[float64]int64{}
+	view := Map[float64, int64](MapPointer(m))
+	view[math.Copysign(0, -1)] = 1
+	if m[0] != 1 {
+		t.Fatal("-0 and 0 are different keys")
+	}
+}
+
+func TestMapLenOfNil(t *testing.T) {
+	if MapLen(nil) != 0 {
+		t.Fatal("a nil map has entries")
+	}
+	if m := map[string]bool{"a": true}; MapLen(MapPointer(m)) != 1 {
+		t.Fatal("a map of one entry has another length")
+	}
+}
