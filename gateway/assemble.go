@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
@@ -144,6 +145,9 @@ func (in *input) appendSource(t *schema.Type, s source) (written bool, err error
 	values := in.values(s)
 	if len(values) == 0 {
 		return false, nil
+	}
+	if s.place == inHeader && len(values) > 1 {
+		values = []string{strings.Join(values, ",")} // RFC 9110: lines of a name are one list
 	}
 	start := len(in.out)
 	if s.place == inRawBody && t.Kind() == schema.Binary {

@@ -10,7 +10,8 @@
 // arguments. Annotations add routes: api.get, api.post, api.put, api.delete,
 // api.patch, api.head, api.options and api.any, whose value is a path such as
 // /v1/items/:id or /files/*name. ":id" stands for one segment that is not
-// empty, "*name" for the rest, which may be empty. A plain segment goes before
+// empty, "*name" for the rest, which may be empty. Routes of a method that
+// several services inherit call the first of them. A plain segment goes before
 // ":id", which goes before "*name"; a method's own route before api.any.
 //
 // # Where arguments come from

@@ -51,7 +51,7 @@ type failure struct {
 
 func (f *failure) Error() string { return f.detail }
 
-// problem describes err; in may be nil.
+// problem describes err; in may be nil if no arguments have been read.
 func problem(err error, in *input) *Problem {
 	var (
 		own       *failure
@@ -114,7 +114,7 @@ func argumentProblem(err error, in *input) *Problem {
 	if !errors.As(err, &f) || f.Offset < 0 {
 		return p
 	}
-	if in == nil || in.spans == nil { // the body is the arguments
+	if in.out == nil { // the body is the arguments
 		p.Offset = &f.Offset
 		return p
 	}

@@ -122,6 +122,9 @@ func (t *table) addMethod(s *schema.Service, m *schema.Method, o *options) (errs
 
 func (t *table) add(r *route, fail func(error)) {
 	if taken := t.root.add(r); taken != nil {
+		if taken.method.def == r.method.def {
+			return // inherited from the same service, which answers for all
+		}
 		fail(fmt.Errorf("the route %s is taken by %s of %s", r, taken, taken.target()))
 		return
 	}

@@ -69,7 +69,7 @@ var House = Rules{
 		"os":        {"idl/...", "gen", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
 		"reflect":   {"codec", "internal/mem", "internal/conform/...", "internal/interop"},
-		"syscall":   {"internal/execmem", "rpc/...", "internal/conform/..."},
+		"syscall":   {"internal/execmem", "rpc/...", "internal/conform/...", "cmd/..."},
 		"testing":   {"rpc/rpctest", "internal/conform/...", "internal/interop"},
 		"go/parser": {"internal/archtest"},
 	},

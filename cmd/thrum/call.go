@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/thrum-rpc/thrum/gateway"
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// This file is "thrum call".
+
+func callCommand() *command {
+	return &command{
+		name: "call", args: "ADDRESS Service.method [JSON] --idl FILE",
+		summary: "call a method of any Thrift server with JSON",
+		help: "ADDRESS is host:port or unix:PATH. JSON is an object of the arguments, {} if it\n" +
+			"is left out, read from standard input if it is -. The result is printed as JSON.\n" +
+			"A declared exception is printed to standard error, as JSON, with exit code 1.",
+		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
+			o := callOptions{dirs: includeFlag(fs)}
+			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service")
+			fs.BoolVar(&o.framed, "framed", true, "put messages into frames; --framed=false if the server cannot")
+			fs.BoolVar(&o.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
+			fs.DurationVar(&o.timeout, "timeout", 10*time.Second, "give up after this `time`")
+			return func(env *environment, args []string) error { return call(env, args, &o) }
+		},
+	}
+}
+
+type callOptions struct {
+	idl         string
+	dirs        *listFlag
+	framed      bool
+	multiplexed bool
+	timeout     time.Duration
+}
+
+func call(env *environment, args []string, o *callOptions) error {
+	if len(args) < 2 || len(args) > 3 {
+		return usageError("an address and a Service.method are needed, then at most one JSON object")
+	}
+	file, err := load(env.stderr, o.idl, *o.dirs)
+	if err != nil {
+		return err
+	}
+	service, def, err := findMethod(file, args[1])
+	if err != nil {
+		return err
+	}
+	method, err := gateway.NewMethod(def)
+	if err != nil {
+		return err
+	}
+	input, err := callInput(env, args[2:])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(env.ctx, o.timeout)
+	defer cancel()
+	client, err := dial(ctx, args[0], o.framed)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	name := ""
+	if o.multiplexed {
+		name = service.Name()
+	}
+	result, err := method.Call(ctx, client, name, input)
+	var exception *gateway.Exception
+	if errors.As(err, &exception) {
+		return printException(env.stderr, exception)
+	}
+	if err != nil || result == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.stdout, "%s\n", result)
+	return err
+}
+
+// callInput returns the arguments as JSON.
+func callInput(env *environment, args []string) ([]byte, error) {
+	switch {
+	case len(args) == 0:
+		return []byte("{}"), nil
+	case args[0] == "-":
+		return io.ReadAll(env.stdin)
+	default:
+		return []byte(args[0]), nil
+	}
+}
+
+func dial(ctx context.Context, address string, framed bool) (*rpc.Client, error) {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(address, "unix:"); ok {
+		network, address = "unix", path
+	}
+	var opts []rpc.ClientOption
+	if !framed {
+		opts = append(opts, rpc.Unframed())
+	}
+	return rpc.Dial(ctx, network, address, opts...)
+}
+
+func printException(w io.Writer, e *gateway.Exception) error {
+	b, err := json.Marshal(struct {
+		Exception string          `json:"exception"`
+		Fields    json.RawMessage `json:"fields"`
+	}{e.Name(), e.JSON})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s\n", b)
+	return errReported
+}

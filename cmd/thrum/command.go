@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// This file finds the command, parses its flags and turns its error into an
+// exit code.
+
+// The exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command did its work and the answer is no, or it could not
+	exitUsage  = 2 // the command line makes no sense
+)
+
+// environment is what a command sees of the world.
+type environment struct {
+	ctx    context.Context // ends when the user stops the command
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// command is one subcommand.
+type command struct {
+	name    string
+	args    string // the positional arguments, as shown
+	summary string // one line
+	help    string // what the flags do not say
+	// setup declares the flags and returns what to run with the positional arguments.
+	setup func(fs *flag.FlagSet) func(env *environment, args []string) error
+}
+
+// commands lists the subcommands in the order of the help.
+func commands() []*command {
+	return []*command{
+		demoCommand(), callCommand(), checkCommand(), genCommand(), convertCommand(), versionCommand(),
+	}
+}
+
+// errReported ends a command with exitFailed after it has said why.
+var errReported = errors.New("reported")
+
+// usageError says that the command line makes no sense.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
+// run runs one command line and returns its exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	env := &environment{ctx, stdin, stdout, stderr}
+	if len(args) == 0 {
+		printOverview(stderr)
+		return exitUsage
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return runHelp(env, args[1:])
+	}
+	c := find(args[0])
+	if c == nil {
+		fmt.Fprintf(stderr, "thrum: there is no command %q; \"thrum help\" lists the commands\n", args[0])
+		return exitUsage
+	}
+	return c.run(env, args[1:])
+}
+
+func find(name string) *command {
+	for _, c := range commands() {
+		if c.name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (c *command) run(env *environment, args []string) int {
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	body := c.setup(fs)
+	positional, err := parseFlags(fs, args)
+	if errors.Is(err, flag.ErrHelp) {
+		c.printHelp(env.stdout)
+		return exitOK
+	}
+	if err != nil {
+		err = usageError(err.Error())
+	} else {
+		err = body(env, positional)
+	}
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintf(env.stderr, "thrum %s: %s\nusage: %s\n\"thrum help %s\" says more\n", c.name, usage, c.usage(), c.name)
+		return exitUsage
+	case !errors.Is(err, errReported):
+		fmt.Fprintf(env.stderr, "thrum %s: %v\n", c.name, err)
+	}
+	return exitFailed
+}
+
+// parseFlags parses flags that stand before, between or after the positional
+// arguments, which it returns. After "--" all arguments are positional.
+func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error) {
+	for {
+		if err := fs.Parse(args); err != nil {
+			return nil, err
+		}
+		rest := fs.Args()
+		if len(rest) == 0 {
+			return positional, nil
+		}
+		if n := len(args) - len(rest); n > 0 && args[n-1] == "--" {
+			return append(positional, rest...), nil
+		}
+		positional, args = append(positional, rest[0]), rest[1:]
+	}
+}
+
+func runHelp(env *environment, args []string) int {
+	if len(args) == 0 {
+		printOverview(env.stdout)
+		return exitOK
+	}
+	c := find(args[0])
+	if c == nil {
+		fmt.Fprintf(env.stderr, "thrum: there is no command %q; \"thrum help\" lists the commands\n", args[0])
+		return exitUsage
+	}
+	c.printHelp(env.stdout)
+	return exitOK
+}
+
+func printOverview(w io.Writer) {
+	fmt.Fprint(w, "thrum serves, calls, checks and generates Thrift services.\n\nusage: thrum COMMAND [arguments]\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+	}
+	fmt.Fprint(w, "  help     show this, or the help of a command\n\n"+
+		"The exit code is 0 if all went well, 1 if not, 2 if the command line makes no sense.\n")
+}
+
+func (c *command) usage() string {
+	return strings.TrimSpace("thrum " + c.name + " " + c.args)
+}
+
+func (c *command) printHelp(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\nusage: %s\n", c.summary, c.usage())
+	if c.help != "" {
+		fmt.Fprintf(w, "\n%s\n", c.help)
+	}
+	fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+	c.setup(fs)
+	any := false
+	fs.VisitAll(func(f *flag.Flag) {
+		if !any {
+			fmt.Fprint(w, "\nflags:\n")
+			any = true
+		}
+		kind, text := flag.UnquoteUsage(f)
+		dashes := "--"
+		if len(f.Name) == 1 {
+			dashes = "-"
+		}
+		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace(dashes+f.Name+" "+kind), text)
+		if f.DefValue != "" && f.DefValue != "false" {
+			fmt.Fprintf(w, " (default %s)", f.DefValue)
+		}
+		fmt.Fprintln(w)
+	})
+}
+
+// listFlag is a flag that may be given several times.
+type listFlag []string
+
+func (l *listFlag) String() string     { return strings.Join(*l, ", ") }
+func (l *listFlag) Set(v string) error { *l = append(*l, v); return nil }
+
+// includeFlag declares -I.
+func includeFlag(fs *flag.FlagSet) *listFlag {
+	var dirs listFlag
+	fs.Var(&dirs, "I", "also look for included files in `dir`; may be given several times")
+	return &dirs
+}

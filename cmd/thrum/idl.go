@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/idl/thriftidl"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file loads IDL for the commands that need a schema.
+
+// load reads path. What is wrong with it is shown on stderr.
+func load(stderr io.Writer, path string, dirs []string) (*schema.File, error) {
+	if path == "" {
+		return nil, usageError("--idl is missing: it names the .thrift file")
+	}
+	f, list := thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
+	if list.Err() != nil {
+		if err := list.Render(stderr); err != nil {
+			return nil, err
+		}
+		return nil, errReported
+	}
+	return f, nil
+}
+
+// findMethod finds Service.method in f or, where the service is unknown there,
+// in the files that it includes.
+func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, error) {
+	service, method, ok := strings.Cut(name, ".")
+	if !ok {
+		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
+	}
+	s := findService(f, service, make(map[*schema.File]bool))
+	if s == nil {
+		return nil, nil, fmt.Errorf("%s has no service %s%s", f.Path(), service, known(serviceNames(f)))
+	}
+	m := s.Method(method)
+	if m == nil {
+		return nil, nil, fmt.Errorf("service %s has no method %s%s", service, method, known(methodNames(s)))
+	}
+	return s, m, nil
+}
+
+func findService(f *schema.File, name string, seen map[*schema.File]bool) *schema.Service {
+	if s := f.Service(name); s != nil || seen[f] {
+		return s
+	}
+	seen[f] = true
+	for _, i := range f.Includes() {
+		if s := findService(i.File, name, seen); s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+func known(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "; it has " + strings.Join(names, ", ")
+}
+
+func serviceNames(f *schema.File) (names []string) {
+	for _, s := range f.Services() {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+func methodNames(s *schema.Service) (names []string) {
+	for _, m := range s.AllMethods() {
+		names = append(names, m.Name())
+	}
+	return names
+}
