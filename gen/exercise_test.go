@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/thrum-rpc/thrum/codec"
 	"github.com/thrum-rpc/thrum/gen/internal/golden/base"
+	"github.com/thrum-rpc/thrum/gen/internal/golden/options"
 	names "github.com/thrum-rpc/thrum/gen/internal/golden/type"
 	"github.com/thrum-rpc/thrum/gen/internal/golden/types"
 	"github.com/thrum-rpc/thrum/rpc"
@@ -258,5 +260,69 @@ func TestNamesThatGoWantsAreUsable(t *testing.T) {
 	var err2 error = &names.Errors{}
 	if !errors.As(err2, new(*names.Errors)) || names.Kind_type != 1 {
 		t.Error("exceptions are errors")
+	}
+}
+
+func everything() *options.Everything {
+	p := options.NewEverything()
+	p.SetPoints([]options.Point{{X: 1}, {X: 2, Y: ptr(int32(3))}})
+	p.SetByPoint(map[*options.Point][]options.Color{{X: 1}: {options.Color_RED}, {X: 2}: nil})
+	p.SetRaw([]byte("{}"))
+	p.SetWait(ptr(time.Second))
+	p.SetQuery(map[string][]string{"a": {"b", "c"}})
+	p.SetLarge([]byte("large"))
+	p.SetURL("/")
+	p.SetNext(options.NewEverything())
+	p.SetNested([][]options.Point{{{X: 4}}, {}})
+	p.SetNumbers([]int32{})
+	p.SetKeys([][]byte{{1}, {2}})
+	p.SetDeep(map[options.Color]map[int32][]byte{options.Color_RED: {1: {2}}})
+	p.SetMaybe(options.ColorPtr(options.Color_BLUE))
+	p.SetRatio(0.5)
+	p.SetCounts(map[*options.Point]int32{{X: 5}: 6})
+	return p
+}
+
+func TestDeepEqualSeesEachDifference(t *testing.T) {
+	a, b := everything(), everything()
+	if !a.DeepEqual(b) || !b.DeepEqual(a) || !(*options.Everything)(nil).DeepEqual(nil) {
+		t.Fatal("equal values differ")
+	}
+	for name, change := range map[string]func(){
+		"nil":      func() { b = nil },
+		"scalar":   func() { b.Id++ },
+		"optional": func() { b.Maybe = nil },
+		"list":     func() { b.Points[1].Y = nil },
+		"shorter":  func() { b.Points = b.Points[:1] },
+		"map":      func() { b.Deep[options.Color_RED][1][0]++ },
+		"key":      func() { b.ByPoint = map[*options.Point][]options.Color{{X: 1}: {options.Color_RED}, {X: 3}: nil} },
+		"absent":   func() { b.Numbers = nil },
+		"struct":   func() { b.Next.URL = "?" },
+		"binary":   func() { b.Raw = nil },
+	} {
+		b = everything()
+		change()
+		if a.DeepEqual(b) {
+			t.Errorf("%s: the difference is not seen", name)
+		}
+	}
+}
+
+func TestOptionsAndAnnotationsRoundTrip(t *testing.T) {
+	want := everything()
+	b, err := codec.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := options.NewEverything()
+	if _, err := codec.Unmarshal(b, got); err != nil {
+		t.Fatal(err)
+	}
+	if !got.DeepEqual(want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+	f, _ := reflect.TypeFor[options.Everything]().FieldByName("Id")
+	if f.Tag.Get("json") != "ident" || f.Tag.Get("yaml") != "id" || reflect.TypeFor[options.Color]().Kind() != reflect.Int32 {
+		t.Errorf("tag %q", f.Tag)
 	}
 }

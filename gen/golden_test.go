@@ -22,6 +22,7 @@ var goldens = []struct {
 }{
 	{"types.thrift", nil},
 	{"names.thrift", nil},
+	{"options.thrift", []gen.Option{gen.FrugalTags(true), gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true)}},
 }
 
 const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal"

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -92,11 +93,17 @@ func (f *goField) annotated() (pairs []string, json bool) {
 func (g *generator) goName(d interface {
 	Name() string
 	Annotations() schema.Annotations
+	Span() diag.Span
 }) string {
-	if n := d.Annotations().Value("go.name"); token.IsIdentifier(n) && token.IsExported(n) {
-		return n
+	n := d.Annotations().Value("go.name")
+	switch {
+	case n == "":
+		return identify(d.Name())
+	case !token.IsIdentifier(n) || !token.IsExported(n):
+		g.report(d.Span(), "go-name", fmt.Sprintf("go.name is not an exported Go name: %q", n), "start it with an upper-case letter")
+		return identify(d.Name())
 	}
-	return identify(d.Name())
+	return n
 }
 
 var goTypeName = regexp.MustCompile(`^((?:\[\])?)(?:([A-Za-z0-9_.~/-]+)\.)?([A-Za-z_][A-Za-z0-9_]*)$`)

@@ -1,0 +1,257 @@
+package gen_test
+
+// Output for awkward IDL is checked as a Go compiler would, without building
+// it: package rpc is stood in for by the declarations that it needs.
+
+import (
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen"
+	"github.com/thrum-rpc/thrum/idl/thriftidl"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+const rpcStandIn = `package rpc
+import "context"
+type Caller interface { Invoke() }
+type Service struct { Name string; Methods []Method }
+type Method struct{}
+type ApplicationException struct { Message string; Type int32 }
+func (*ApplicationException) Error() string { return "" }
+const MissingResult int32 = 5
+func Unary[A, R any](name string, fn func(ctx context.Context, args *A, result *R) error) Method { return Method{} }
+func Oneway[A any](name string, fn func(ctx context.Context, args *A) error) Method { return Method{} }
+func Call[A, R any](ctx context.Context, c Caller, name string, args *A, result *R) error { return nil }
+func Send[A any](ctx context.Context, c Caller, name string, args *A) error { return nil }
+`
+
+const compilePrefix = "example.com/app"
+
+// house resolves the imports of generated packages.
+type house struct {
+	fset   *token.FileSet
+	source map[string]map[string]string // import path → file → text
+	done   map[string]*types.Package
+	std    types.Importer
+}
+
+func newHouse(files []gen.File) *house {
+	h := &house{
+		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: importer.Default(),
+		source: map[string]map[string]string{"github.com/thrum-rpc/thrum/rpc": {"rpc.go": rpcStandIn}},
+	}
+	for _, f := range files {
+		p := path.Join(compilePrefix, path.Dir(f.Path))
+		if h.source[p] == nil {
+			h.source[p] = make(map[string]string)
+		}
+		h.source[p][f.Path] = string(f.Content)
+	}
+	return h
+}
+
+func (h *house) Import(importPath string) (*types.Package, error) {
+	if p := h.done[importPath]; p != nil {
+		return p, nil
+	}
+	texts, ok := h.source[importPath]
+	if !ok {
+		return h.std.Import(importPath)
+	}
+	var files []*ast.File
+	for name, text := range texts {
+		f, err := parser.ParseFile(h.fset, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	p, err := (&types.Config{Importer: h}).Check(importPath, h.fset, files, nil)
+	h.done[importPath] = p
+	return p, err
+}
+
+// loadText loads the IDL texts, of which main.thrift is the root.
+func loadText(t *testing.T, idl map[string]string) *schema.File {
+	t.Helper()
+	sources := make(map[string][]byte)
+	for name, text := range idl {
+		sources[name] = []byte(text)
+	}
+	f, list := thriftidl.Load("main.thrift", thriftidl.Sources(sources))
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// compiles generates the IDL and checks the output.
+func compiles(t *testing.T, idl map[string]string, opts ...gen.Option) []gen.File {
+	t.Helper()
+	files, err := gen.Go(loadText(t, idl), append([]gen.Option{gen.ImportPrefix(compilePrefix)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(files)
+	for p := range h.source {
+		if _, err := h.Import(p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	for _, f := range files {
+		if again, err := format.Source(f.Content); err != nil || string(again) != string(f.Content) {
+			t.Errorf("%s is not formatted: %v", f.Path, err)
+		}
+		if t.Failed() {
+			t.Logf("%s:\n%s", f.Path, f.Content)
+		}
+	}
+	return files
+}
+
+// everyOption is what a user may ask for, the default first.
+var everyOption = map[string][]gen.Option{
+	"default": nil,
+	"all":     {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false)},
+}
+
+// awkward are names that Go, its library or the generator use themselves.
+var awkward = strings.Fields(`
+	break chan default func go goto interface package range select type var fallthrough
+	any bool error string int64 nil true iota append len make new copy panic cap close init main
+	bytes context errors fmt maps math rpc slices schema
+	p v r c h s n o ctx err args result caller client server self x0 y0
+	Read Write String Error GoString Format InitDefault DeepEqual Get Set IsSet get_x set_x x is_set_x
+	Success success New NewX X_args Client Service Args Result A A_ a a_ _a __a a__b a_1 a_B
+	CountSetFieldsX Svc SvcClient NewSvc x_DEFAULT FromString Ptr
+`)
+
+func TestAwkwardNamesCompileEverywhere(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("namespace go type.main.fmt\n")
+	decl := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	fields := func(req, typ string) (s string) {
+		for i, n := range awkward {
+			if n != "required" {
+				s += fmt.Sprintf("%d: %s %s %s, ", i+1, req, typ, n)
+			}
+		}
+		return s
+	}
+	reserved := map[string]bool{"void": true}
+	for _, n := range awkward {
+		if !reserved[n] {
+			decl("struct %s { 1: optional string %s = 'd', 2: optional i32 other, 3: list<i64> %s_ }", n, n, n)
+		}
+	}
+	decl("enum E { %s }", strings.Join(awkward, ", "))
+	decl("struct F { %s }", fields("", "string"))
+	decl("struct O { %s }", fields("optional", "string"))
+	decl("union U { %s }", fields("", "F"))
+	decl("exception T { %s }", fields("required", "E"))
+	for _, n := range awkward {
+		decl("const i32 k_%s = 1", n)
+	}
+	decl("service Base_ {")
+	for _, n := range awkward {
+		decl("F %s(%s) throws (1: T t)", n, fields("", "U"))
+	}
+	decl("}\nservice Derived extends Base_ { oneway void derived(1: i32 args) }")
+	for name, opts := range everyOption {
+		t.Run(name, func(t *testing.T) { compiles(t, map[string]string{"main.thrift": b.String()}, opts...) })
+	}
+}
+
+func TestPackagesWithLikeNamesAreToldApart(t *testing.T) {
+	compiles(t, map[string]string{
+		"main.thrift": `include "a/x.thrift"
+			include "b/x.thrift"
+			include "fmt.thrift"
+			include "string.thrift"
+			include "none_test.thrift"
+			namespace go main
+			struct S { 1: fmt.S f, 2: string.S s, 3: none_test.S n }
+			service Main extends fmt.Fmt { void y(1: fmt.S fmt, 2: string.S string2, 3: i32 x2, 4: i32 rpc) }`,
+		"a/x.thrift":       "namespace go a.x\nstruct S {}",
+		"b/x.thrift":       "namespace go b.x\nstruct S {}",
+		"fmt.thrift":       "include 'a/x.thrift'\nnamespace go std.fmt\nstruct S { 1: x.S s }\nservice Fmt { x.S x(1: x.S x) }",
+		"string.thrift":    "include 'b/x.thrift'\nnamespace go my.string\nstruct S { 1: x.S s }",
+		"none_test.thrift": "struct S {}",
+	})
+}
+
+func TestFilesOfOneNamespaceShareAPackage(t *testing.T) {
+	files := compiles(t, map[string]string{
+		"main.thrift":   "include 'a/main.thrift'\ninclude 'b/Main.thrift'\nnamespace go one\nstruct S { 1: list<main.S> a }",
+		"a/main.thrift": "namespace go one\nstruct S {}\nenum E { A }",
+		"b/Main.thrift": "namespace go one\nstruct S_ {}\nconst i32 E = 1",
+	})
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	if got := strings.Join(paths, " "); got != "one/main.go one/Main_2.go one/main_3.go" {
+		t.Errorf("files: %s", got)
+	}
+}
+
+func TestStreamsAreLeftOutAndSaySo(t *testing.T) {
+	files := compiles(t, map[string]string{"main.thrift": "service S { i32 a()\n i32, stream<i32> b(1: i32 n)\n}"})
+	if !strings.Contains(string(files[0].Content), "// Left out, since they stream: b.") {
+		t.Errorf("the interface does not say what it lacks:\n%s", files[0].Content)
+	}
+}
+
+func TestWhatGoCannotExpressIsReported(t *testing.T) {
+	for _, c := range []struct{ name, code, at, text string }{
+		{"map key", "map-key", "main.thrift:1:38", "struct S { 1: map<list<i32>, string> m }"},
+		{"go.tag", "go-tag", "main.thrift:1:19", "struct S { 1: i32 a (go.tag = 'json') }"},
+		{"go.name", "go-name", "main.thrift:1:19", "struct S { 1: i32 a (go.name = 'b') }"},
+		{"go.type of a struct", "go-type", "main.thrift:1:17", "struct S { 1: S a (go.type = 'x.Y') }"},
+		{"go.type", "go-type", "main.thrift:1:19", "struct S { 1: i32 a (go.type = 'func()') }"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := gen.Go(loadText(t, map[string]string{"main.thrift": c.text}))
+			list, ok := err.(diag.List)
+			if !ok || len(list) != 1 || list[0].Code != c.code || list[0].Span.Position().String() != c.at {
+				t.Errorf("got %v, want one %s at %s", err, c.code, c.at)
+			}
+		})
+	}
+}
+
+func TestPackagesThatWouldImportEachOtherAreReported(t *testing.T) {
+	_, err := gen.Go(loadText(t, map[string]string{
+		"main.thrift": "include 'b.thrift'\nnamespace go x\nstruct S { 1: b.S s }",
+		"b.thrift":    "include 'c.thrift'\nnamespace go y\nstruct S { 1: c.S s }",
+		"c.thrift":    "namespace go x\nstruct S {}",
+	}))
+	if err == nil || !strings.Contains(err.Error(), "x → y → x") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOnlyTheRootIsWrittenOnRequest(t *testing.T) {
+	f := loadText(t, map[string]string{
+		"main.thrift": "include 'b.thrift'\nnamespace go x\nstruct S { 1: b.S s }",
+		"b.thrift":    "namespace go y\nstruct S {}",
+	})
+	all, err := gen.Go(f)
+	if err != nil || len(all) != 2 {
+		t.Fatal(len(all), err)
+	}
+	one, err := gen.Go(f, gen.Includes(false))
+	if err != nil || len(one) != 1 || one[0].Path != "x/main.go" || string(one[0].Content) != string(all[1].Content) {
+		t.Errorf("%d files, %v", len(one), err)
+	}
+}
