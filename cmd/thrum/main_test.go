@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/examples/shop"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
+
+// golden compares got with the file of that name.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(testdata, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs, -rewrite accepts it; got:\n%s", path, got)
+	}
+}
+
+// testdata is the directory as an absolute path, since some tests change
+// theirs to the repository's root, where users type the commands.
+var testdata, _ = filepath.Abs("testdata")
+
+// atRoot changes to the repository's root.
+func atRoot(t *testing.T) { t.Helper(); t.Chdir("../..") }
+
+// thrum runs a command line.
+func thrum(stdin string, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	code = run(context.Background(), args, strings.NewReader(stdin), &out, &errs)
+	return code, out.String(), errs.String()
+}
+
+// expect runs a command line and checks its exit code.
+func expect(t *testing.T, want int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	code, stdout, stderr := thrum("", args...)
+	if code != want {
+		t.Fatalf("thrum %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), code, want, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+func TestHelpDescribesEveryCommand(t *testing.T) {
+	overview, _ := expect(t, exitOK, "help")
+	all := overview
+	for _, c := range commands() {
+		text, _ := expect(t, exitOK, "help", c.name)
+		all += "\n# thrum help " + c.name + "\n\n" + text
+		if again, _ := expect(t, exitOK, c.name, "--help"); again != text {
+			t.Errorf("thrum %s --help says something else than thrum help %s", c.name, c.name)
+		}
+	}
+	golden(t, "help.golden", all)
+}
+
+func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
+	for _, args := range [][]string{
+		{}, {"nothing"}, {"help", "nothing"}, {"demo", "now"}, {"demo", "--port", "1"}, {"version", "please"},
+		{"call"}, {"call", "localhost:1"}, {"call", "localhost:1", "Shop.get"}, {"call", "a", "b.c", "{}", "{}"},
+		{"check"}, {"gen", "a.thrift"}, {"gen", "-o", "x"}, {"convert"}, {"convert", "xml"},
+		{"call", "localhost:1", "noservice", "--idl", "testdata/shared.thrift"},
+		{"call", "localhost:1", "Shop.get", "--timeout", "soon", "--idl", "testdata/shared.thrift"},
+	} {
+		if stdout, stderr := expect(t, exitUsage, args...); stdout != "" || stderr == "" {
+			t.Errorf("thrum %s: printed %q, and %q to stderr", strings.Join(args, " "), stdout, stderr)
+		}
+	}
+}
+
+func TestFlagsStandAnywhere(t *testing.T) {
+	parse := func(args ...string) (string, string) {
+		fs := flag.NewFlagSet("x", flag.ContinueOnError)
+		dirs := includeFlag(fs)
+		positional, err := parseFlags(fs, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(positional, " "), dirs.String()
+	}
+	for _, args := range [][]string{
+		{"-I", "d", "-I", "e", "a", "b"}, {"a", "-I", "d", "b", "-I=e"}, {"a", "b", "--I", "d", "--I=e"},
+	} {
+		if positional, dirs := parse(args...); positional != "a b" || dirs != "d, e" {
+			t.Errorf("%q: positional %q, directories %q", args, positional, dirs)
+		}
+	}
+	if positional, dirs := parse("a", "-I", "d", "--", "-I", "e"); positional != "a -I e" || dirs != "d" {
+		t.Errorf("after --: positional %q, directories %q", positional, dirs)
+	}
+}
+
+func TestVersionNamesTheGoVersion(t *testing.T) {
+	if out, _ := expect(t, exitOK, "version"); !strings.HasPrefix(out, "thrum ") || !strings.Contains(out, " go1.") {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestCheckShowsWhatIsWrong(t *testing.T) {
+	out, stderr := expect(t, exitFailed, "check", "testdata/broken.thrift", "testdata/shared.thrift")
+	if stderr != "" {
+		t.Errorf("stderr: %q", stderr)
+	}
+	golden(t, "check.golden", out)
+}
+
+func TestCheckPassesTheExamples(t *testing.T) {
+	atRoot(t)
+	out, _ := expect(t, exitOK, "check", "examples/shop/shop.thrift", "examples/shop/parcels.thrift")
+	if want := "2 files checked: 0 errors, 0 warnings\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
+func TestCheckFindsIncludesInDirectories(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.thrift")
+	if err := os.WriteFile(path, []byte("include \"shared.thrift\"\nstruct A { 1: shared.Author a }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, exitFailed, "check", path)
+	expect(t, exitOK, "check", path, "-I", "testdata")
+}
+
+func TestGeneratedCodeOfTheExamplesIsUpToDate(t *testing.T) {
+	atRoot(t)
+	dir := t.TempDir()
+	for _, line := range strings.Split(generateLines(t), "\n") {
+		args := strings.Fields(strings.NewReplacer("-o ..", "-o "+dir, " shop.thrift", " examples/shop/shop.thrift",
+			" parcels.thrift", " examples/shop/parcels.thrift").Replace(line))
+		expect(t, exitOK, args...)
+	}
+	for _, name := range []string{"shop/shop.go", "shop/common/common.go", "shop/parcels/parcels.go"} {
+		fresh, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		committed, err := os.ReadFile(filepath.Join("examples", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(fresh, committed) {
+			t.Errorf("examples/%s is out of date; go generate ./examples/shop writes it anew", name)
+		}
+	}
+}
+
+// generateLines returns the arguments of the go:generate lines of the example.
+func generateLines(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("examples/shop/idl.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, l := range strings.Split(string(text), "\n") {
+		if rest, ok := strings.CutPrefix(l, "//go:generate go run ../../cmd/thrum "); ok {
+			lines = append(lines, rest)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestExampleEmbedsItsIDL(t *testing.T) {
+	for name, text := range shop.IDL() {
+		disk, err := os.ReadFile(filepath.Join("../../examples/shop", name))
+		if err != nil || !bytes.Equal(text, disk) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := len(shop.IDL()); n != 3 {
+		t.Errorf("%d files", n)
+	}
+}
+
+func TestConvertGoesBothWays(t *testing.T) {
+	atRoot(t)
+	flags := []string{"--idl", "examples/shop/shop.thrift", "--type"}
+	value := `{"lines":["12 St James's Square"],"country":"GB"}`
+	code, encoded, stderr := thrum(value, append([]string{"convert", "thrift"}, append(flags, "Address")...)...)
+	if code != exitOK || !strings.HasSuffix(encoded, "\x00\x00\x00\x02GB\x00") {
+		t.Fatalf("to thrift: %d %q %s", code, encoded, stderr)
+	}
+	code, back, stderr := thrum(encoded, append([]string{"convert", "json"}, append(flags, "Address")...)...)
+	if code != exitOK || back != value+"\n" {
+		t.Errorf("to json: %d %q %s", code, back, stderr)
+	}
+	if code, _, _ := thrum(encoded+"x", append([]string{"convert", "json"}, append(flags, "Address")...)...); code != exitFailed {
+		t.Errorf("trailing bytes: exit code %d", code)
+	}
+	if code, _, _ := thrum(`{"currency":"EUR","minor":1}`, append([]string{"convert", "thrift"}, append(flags, "common.Money")...)...); code != exitOK {
+		t.Errorf("a type of an included file: exit code %d", code)
+	}
+	if code, _, stderr := thrum("{}", append([]string{"convert", "thrift"}, append(flags, "Nothing")...)...); code != exitFailed || !strings.Contains(stderr, "Nothing") {
+		t.Errorf("an unknown type: %d %s", code, stderr)
+	}
+}

@@ -1,0 +1,3 @@
+namespace go shared
+
+struct Author { 1: string name }
