@@ -5,73 +5,97 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"testing"
 
-	"github.com/thrum-rpc/thrum/internal/conform/random"
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/conform"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
+	"pgregory.net/rapid"
 )
 
 // This file holds conversions of random values of random types against a
 // model of the mapping and against each other.
 
 func TestRandomMessagesConvertToTheModelAndBack(t *testing.T) {
-	for seed := range uint64(200) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		d := random.Struct(r, random.Types{})
-		c := converter(t, d, transcode.RejectUnknown(), transcode.StrictTypes())
-		for range 3 {
-			v := random.Value(r, d, 6)
-			thrift := random.AppendBinary(nil, d.Type(), v)
-			text, n, err := c.AppendJSON(nil, thrift)
-			if err != nil || n != len(thrift) {
-				t.Fatalf("seed %d: to JSON: n %d of %d, %v", seed, n, len(thrift), err)
+	rapid.Check(t, func(rt *rapid.T) {
+		typ := conform.Struct(rt, conform.DefaultShape)
+		c, err := transcode.New(typ.Struct(), transcode.RejectUnknown(), transcode.StrictTypes())
+		if err != nil {
+			rt.Fatal(err)
+		}
+		v := conform.Value(rt, typ, 5)
+		thrift := conform.Append(nil, conform.Binary, typ, v)
+		text, n, err := c.AppendJSON(nil, thrift)
+		if emptyUnion(typ, v) {
+			if diag.CodeOf(err) != diag.InvalidUnion {
+				rt.Fatalf("a union without a field gives %v", err)
 			}
-			dec := json.NewDecoder(bytes.NewReader(text))
-			dec.UseNumber()
-			var got any
-			if err := dec.Decode(&got); err != nil {
-				t.Fatalf("seed %d: %s: %v", seed, text, err)
-			}
-			if diff := differs(d.Type(), v, got); diff != "" {
-				t.Fatalf("seed %d: %s: %s", seed, text, diff)
-			}
-			back, err := c.AppendThrift(nil, text)
-			if err != nil || !bytes.Equal(back, thrift) {
-				t.Fatalf("seed %d: %s became %x, want %x, %v", seed, text, back, thrift, err)
-			}
-			// The indented text means the same.
-			var spaced bytes.Buffer
-			if err := json.Indent(&spaced, text, "", "\t"); err != nil {
-				t.Fatal(err)
-			}
-			if back, err = c.AppendThrift(nil, spaced.Bytes()); err != nil || !bytes.Equal(back, thrift) {
-				t.Fatalf("seed %d: indented: %v", seed, err)
+			return
+		}
+		if err != nil || n != len(thrift) {
+			rt.Fatalf("to JSON: n %d of %d, %v", n, len(thrift), err)
+		}
+		dec := json.NewDecoder(bytes.NewReader(text))
+		dec.UseNumber()
+		var got any
+		if err := dec.Decode(&got); err != nil {
+			rt.Fatalf("%s: %v", text, err)
+		}
+		if diff := differs(typ, v, got); diff != "" {
+			rt.Fatalf("%s: %s", text, diff)
+		}
+		var spaced bytes.Buffer
+		if err := json.Indent(&spaced, text, "", "\t"); err != nil {
+			rt.Fatal(err)
+		}
+		for _, text := range [][]byte{text, spaced.Bytes()} {
+			if back, err := c.AppendThrift(nil, text); err != nil || !bytes.Equal(back, thrift) {
+				rt.Fatalf("%s became %x, want %x, %v", text, back, thrift, err)
 			}
 		}
+	})
+}
+
+// emptyUnion reports whether v holds a union without a field.
+func emptyUnion(t *schema.Type, v *schema.Value) bool {
+	for _, e := range v.List {
+		if emptyUnion(t.Elem(), e) {
+			return true
+		}
 	}
+	for _, e := range v.Map {
+		if emptyUnion(t.Key(), e.Key) || emptyUnion(t.Elem(), e.Value) {
+			return true
+		}
+	}
+	for _, f := range v.Fields {
+		if emptyUnion(f.Field.Type(), f.Value) {
+			return true
+		}
+	}
+	return t.Kind() == schema.Struct && t.Struct().Flavor() == schema.Union && len(v.Fields) == 0
 }
 
 // differs says where got, read by encoding/json, is not the JSON of v.
-func differs(t *schema.Type, v, got any) string {
-	switch v := v.(type) {
-	case *random.Message:
-		return differsMessage(v, got)
-	case []any:
+func differs(t *schema.Type, v *schema.Value, got any) string {
+	switch t.Kind() {
+	case schema.Struct:
+		return differsStruct(t, v, got)
+	case schema.Map:
+		return differsMap(t, v, got)
+	case schema.List, schema.Set:
 		list, ok := got.([]any)
-		if !ok || len(list) != len(v) {
-			return fmt.Sprintf("%v is not %s of length %d", got, t, len(v))
+		if !ok || len(list) != len(v.List) {
+			return fmt.Sprintf("%v is not %s of length %d", got, t, len(v.List))
 		}
-		for i := range v {
-			if d := differs(t.Elem(), v[i], list[i]); d != "" {
+		for i := range list {
+			if d := differs(t.Elem(), v.List[i], list[i]); d != "" {
 				return fmt.Sprintf("[%d]: %s", i, d)
 			}
 		}
 		return ""
-	case []random.Entry:
-		return differsMap(t, v, got)
 	}
 	if want := scalar(t, v); got != want {
 		return fmt.Sprintf("%#v, want %#v", got, want)
@@ -79,10 +103,10 @@ func differs(t *schema.Type, v, got any) string {
 	return ""
 }
 
-func differsMessage(v *random.Message, got any) string {
+func differsStruct(t *schema.Type, v *schema.Value, got any) string {
 	object, ok := got.(map[string]any)
 	if !ok || len(object) != len(v.Fields) {
-		return fmt.Sprintf("%v is not a %s with %d fields", got, v.Def.Name(), len(v.Fields))
+		return fmt.Sprintf("%v is not a %s with %d fields", got, t, len(v.Fields))
 	}
 	for _, f := range v.Fields {
 		member, ok := object[f.Field.Name()]
@@ -96,13 +120,13 @@ func differsMessage(v *random.Message, got any) string {
 	return ""
 }
 
-func differsMap(t *schema.Type, v []random.Entry, got any) string {
+func differsMap(t *schema.Type, v *schema.Value, got any) string {
 	if t.Key().Kind() >= schema.List {
 		list, ok := got.([]any)
-		if !ok || len(list) != len(v) {
-			return fmt.Sprintf("%v is not %s of length %d", got, t, len(v))
+		if !ok || len(list) != len(v.Map) {
+			return fmt.Sprintf("%v is not %s of length %d", got, t, len(v.Map))
 		}
-		for i, e := range v {
+		for i, e := range v.Map {
 			pair, ok := list[i].([]any)
 			if !ok || len(pair) != 2 {
 				return fmt.Sprintf("%v is no pair", list[i])
@@ -114,10 +138,10 @@ func differsMap(t *schema.Type, v []random.Entry, got any) string {
 		return ""
 	}
 	object, ok := got.(map[string]any)
-	if !ok || len(object) != len(v) {
-		return fmt.Sprintf("%v is not %s of length %d", got, t, len(v))
+	if !ok || len(object) != len(v.Map) {
+		return fmt.Sprintf("%v is not %s of length %d", got, t, len(v.Map))
 	}
-	for _, e := range v {
+	for _, e := range v.Map {
 		key := fmt.Sprint(scalar(t.Key(), e.Key))
 		if d := differs(t.Elem(), e.Value, object[key]); d != "" {
 			return fmt.Sprintf("[%q]: %s", key, d)
@@ -127,25 +151,23 @@ func differsMap(t *schema.Type, v []random.Entry, got any) string {
 }
 
 // scalar returns the JSON of v as encoding/json reads it.
-func scalar(t *schema.Type, v any) any {
-	switch v := v.(type) {
-	case int64:
-		if t.Kind() == schema.Enum {
-			if e := t.Enum().ByValue(v); e != nil {
-				return e.Name
-			}
-		}
-		return json.Number(strconv.FormatInt(v, 10))
-	case float32:
-		return number(json.Marshal(v))
-	case float64:
-		return number(json.Marshal(v))
-	case []byte:
-		return base64.StdEncoding.EncodeToString(v)
-	case [16]byte:
-		return fmt.Sprintf("%x-%x-%x-%x-%x", v[:4], v[4:6], v[6:8], v[8:10], v[10:])
+func scalar(t *schema.Type, v *schema.Value) any {
+	switch t.Kind() {
+	case schema.Bool:
+		return v.Bool
+	case schema.Float:
+		return number(json.Marshal(float32(v.Float)))
+	case schema.Double:
+		return number(json.Marshal(v.Float))
+	case schema.Binary:
+		return base64.StdEncoding.EncodeToString([]byte(v.String))
+	case schema.String, schema.UUID:
+		return v.String
 	}
-	return v // bool, string
+	if v.Enumerator != nil {
+		return v.Enumerator.Name
+	}
+	return json.Number(strconv.FormatInt(v.Int, 10))
 }
 
 func number(b []byte, _ error) json.Number { return json.Number(b) }
