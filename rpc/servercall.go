@@ -31,7 +31,8 @@ type serverCall struct {
 	size   int              // in the connection's count of bytes
 
 	// Guarded by the connection's mutex.
-	holds int  // reasons to keep the slot and the block: the handler, the reply
+	holds int  // reasons to keep the slot and the block: the handler has not returned, the reply is not written
+	load  int  // reasons to be in the server's count: the handler has not returned, the reply has not left for the network
 	done  bool // a reply has been chosen, or none will be sent
 	reply []byte
 }
@@ -68,7 +69,8 @@ func (c *serverConn) accept(message []byte, n int) error {
 	if c.draining && refusal == nil {
 		refusal = &ApplicationException{Type: InternalError, Message: "the server is shutting down"}
 	}
-	if refusal == nil && c.srv.inFlight.Load() >= int64(c.srv.opt.maxInFlight) {
+	if refusal == nil && c.srv.inFlight.Add(1) > int64(c.srv.opt.maxInFlight) {
+		c.srv.inFlight.Add(-1)
 		refusal = &ApplicationException{Type: LoadShedding, Message: "too many calls in flight"}
 	}
 	c.admitted(call, refusal)
@@ -118,17 +120,19 @@ func (c *serverConn) admitted(call *serverCall, refusal *ApplicationException) {
 	}
 	c.inFlight++
 	c.bytes += call.size
-	c.srv.inFlight.Add(1)
 	if !call.oneway {
 		call.holds++
+		call.load++
 		c.replies = append(c.replies, call)
 	}
 	if refusal != nil {
+		call.load = 0 // not in the server's count
 		c.complete(call, c.exceptionReply(call, refusal))
 		c.flushReady(true)
 		return
 	}
 	call.holds++
+	call.load++
 	c.queue = append(c.queue, call)
 	c.startWorker()
 }
@@ -167,9 +171,26 @@ func (c *serverConn) release(call *serverCall) {
 	}
 	c.inFlight--
 	c.bytes -= call.size
-	c.srv.inFlight.Add(-1)
 	call.block.Release()
 	c.room.Signal()
+}
+
+// unload gives up one reason to count the call among the server's. It comes
+// before the reply is written, so that a client that has its reply is not
+// refused the next call. c.mu is held.
+func (c *serverConn) unload(call *serverCall) {
+	if call.load > 0 {
+		call.load--
+		if call.load == 0 {
+			c.srv.inFlight.Add(-1)
+		}
+	}
+}
+
+// handled notes that a call's handler has returned or will never run. c.mu is held.
+func (c *serverConn) handled(call *serverCall) {
+	c.unload(call)
+	c.release(call)
 }
 
 // startWorker starts a worker if a call waits and may run. c.mu is held.
@@ -187,7 +208,7 @@ func (c *serverConn) work() {
 		if call != nil { // the handler ended the goroutine by runtime.Goexit
 			c.mu.Lock()
 			c.complete(call, c.exceptionReply(call, &ApplicationException{Type: InternalError, Message: "the handler ended its goroutine"}))
-			c.release(call)
+			c.handled(call)
 			c.flushReady(true)
 			c.mu.Unlock()
 			go c.work()
@@ -202,7 +223,7 @@ func (c *serverConn) work() {
 		reply := c.run(call)
 		c.mu.Lock()
 		c.complete(call, reply)
-		c.release(call)
+		c.handled(call)
 		call = nil
 		// With more to run, let another goroutine write: it will find several
 		// replies to write at once.
@@ -323,6 +344,9 @@ func (c *serverConn) flush() {
 			n++
 		}
 		batch = append(batch[:0], c.replies[:n]...)
+		for _, call := range batch {
+			c.unload(call)
+		}
 		clear(c.replies[:n])
 		c.replies = c.replies[n:]
 		c.mu.Unlock()
@@ -353,6 +377,7 @@ func (c *serverConn) dropReply(call *serverCall) {
 // dropReplies gives up every reply. c.mu is held.
 func (c *serverConn) dropReplies() {
 	for _, call := range c.replies {
+		c.unload(call)
 		c.dropReply(call)
 	}
 	c.replies = nil

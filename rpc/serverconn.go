@@ -291,7 +291,7 @@ func (c *serverConn) die() {
 	c.cancel()
 	c.nc.Close()
 	for _, call := range c.queue {
-		c.release(call)
+		c.handled(call)
 	}
 	c.queue = nil
 	if !c.writing { // else flush will

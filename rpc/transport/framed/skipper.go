@@ -138,7 +138,7 @@ func (s *skipper) enterValue(b []byte, limit int) (bool, error) {
 		return true, s.leap(n, limit)
 	}
 	if t == thriftwire.Struct {
-		return true, s.open(level{left: -1}, 0)
+		return true, s.open(level{left: -1}, 0, limit)
 	}
 	header := t.MinSize()
 	if len(b) < s.pos+header {
@@ -186,11 +186,14 @@ func (s *skipper) container(t thriftwire.Type, next level, header, limit int) er
 	if isMap {
 		next.left *= 2
 	}
-	return s.open(next, header)
+	return s.open(next, header, limit)
 }
 
 // open enters a struct or container whose header has the given size.
-func (s *skipper) open(l level, header int) error {
+func (s *skipper) open(l level, header, limit int) error {
+	if s.pos+header >= limit {
+		return tooLarge(s.pos, limit)
+	}
 	if len(s.level) >= maxDepth {
 		return diag.NewFault(diag.DepthLimit, s.pos, fmt.Sprintf("nested deeper than %d", maxDepth))
 	}

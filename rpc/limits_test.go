@@ -1,0 +1,313 @@
+package rpc_test
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file tests limits, and clients that are hostile or broken.
+
+func TestAStreamThatCannotBeFollowedIsClosedWithAReason(t *testing.T) {
+	for name, c := range map[string]struct{ bytes, reason string }{
+		"HTTP":             {"GET / HTTP/1.1\r\n\r\n", "the client speaks HTTP, first bytes 47 45 54 20"},
+		"TLS":              {"\x16\x03\x01\x02\x00\x01\x00\x01", "the client speaks TLS"},
+		"compact":          {"\x82\x21\x00\x00", "the client speaks unframed compact"},
+		"header":           {"\x00\x00\x00\x20\x0f\xff\x00\x00", "the client speaks header transport"},
+		"noise":            {"hello, world", "the client speaks unknown protocol, first bytes 68 65 6c 6c 6f 2c 20 77"},
+		"zero length":      {"\x00\x00\x00\x00\x80\x01\x00\x01", "frame of length 0"},
+		"negative length":  {"\xff\xff\xff\xff\x80\x01\x00\x01", "the client speaks unknown protocol"},
+		"broken envelope":  {"\x00\x00\x00\x08\x80\x01\x00\x01\x7f\xff\xff\xff", "broken message envelope"},
+		"unframed garbage": {"\x80\x01\x00\x01\xff\xff\xff\xff", "method name of length -1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var l logs
+			_, address := listen(t, []rpc.Method{echo}, l.option())
+			p := connect(t, address, true)
+			p.send([]byte(c.bytes))
+			p.wantClosed()
+			l.await(t, c.reason)
+			if !strings.Contains(l.String(), "level=WARN") {
+				t.Errorf("log: %s", &l)
+			}
+		})
+	}
+}
+
+func TestCallsBeforeABrokenOneAreAnswered(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo})
+		p := connect(t, address, framed)
+		p.send(append(append(p.call("echo", 1, "one"), p.call("echo", 2, "two")...), "\xff\xff\xff\xffbroken"...))
+		p.want(1, "one")
+		p.want(2, "two")
+		p.wantClosed()
+	})
+}
+
+func TestAMessageBeyondTheLimitIsRefusedByName(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo}, rpc.MaxFrameSize(1000))
+		p := connect(t, address, framed)
+		p.send(append(p.call("echo", 1, "small"), p.call("echo", 2, strings.Repeat("large", 1000))...))
+		p.want(1, "small")
+		r := p.wantException(2, rpc.ProtocolError)
+		if !strings.Contains(r.text, "exceeds the limit of 1000 bytes") {
+			t.Errorf("message %q", r.text)
+		}
+		p.wantClosed()
+	})
+}
+
+func TestMessagesMayArriveByteByByte(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo})
+		p := connect(t, address, framed)
+		for i := range int32(2) {
+			for _, c := range p.call("echo", i, "slowly") {
+				p.send([]byte{c})
+				if c%8 == 0 {
+					time.Sleep(time.Millisecond) // so that the bytes travel alone
+				}
+			}
+			p.want(i, "slowly")
+		}
+	})
+}
+
+func TestAClientThatHasOnlyStoppedSendingGetsItsReplies(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo})
+		p := connect(t, address, framed)
+		p.send(append(p.call("echo", 1, "one"), p.call("echo", 2, "two")...))
+		p.Conn.(*net.TCPConn).CloseWrite()
+		p.want(1, "one")
+		p.want(2, "two")
+		p.wantClosed()
+	})
+}
+
+func TestAClientThatDisappearsInAMessageLeavesNothingBehind(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		var l logs
+		_, address := listen(t, []rpc.Method{echo}, l.option())
+		p := connect(t, address, framed)
+		b := p.call("echo", 1, "never complete")
+		p.send(b[:len(b)-3])
+		p.Close()
+		l.await(t, "bytes into a message: EOF")
+	})
+}
+
+func TestAMessageMustArriveInTime(t *testing.T) {
+	var l logs
+	_, address := listen(t, []rpc.Method{echo}, rpc.ReadTimeout(20*time.Millisecond), l.option())
+	p := connect(t, address, true)
+	p.send(p.call("echo", 1, "in time"))
+	p.want(1, "in time")
+	time.Sleep(50 * time.Millisecond) // between messages there is no limit
+	p.send(p.call("echo", 2, "in time, too"))
+	p.want(2, "in time, too")
+	p.send(p.call("echo", 3, "late")[:10])
+	p.wantClosed()
+	l.await(t, "message incomplete after 20ms")
+}
+
+func TestIdleConnectionsAreClosedWhenAskedFor(t *testing.T) {
+	var l logs
+	slow := raw("slow", func(_ context.Context, args, dst []byte) ([]byte, error) {
+		time.Sleep(60 * time.Millisecond)
+		return append(dst, args...), nil
+	})
+	_, address := listen(t, []rpc.Method{slow}, rpc.IdleTimeout(20*time.Millisecond), l.option())
+	p := connect(t, address, true)
+	p.send(p.call("slow", 1, "a connection with a running call is not idle"))
+	p.want(1, "a connection with a running call is not idle")
+	p.wantClosed()
+	l.await(t, "idle for 20ms")
+}
+
+func TestAConnectionTooManyIsToldSo(t *testing.T) {
+	var l logs
+	_, address := listen(t, []rpc.Method{echo}, rpc.MaxConnections(1), l.option())
+	first := connect(t, address, true)
+	first.send(first.call("echo", 1, "served"))
+	first.want(1, "served")
+	bothFramings(t, func(t *testing.T, framed bool) {
+		second := connect(t, address, framed)
+		second.send(second.call("echo", 2, "refused"))
+		second.wantException(2, rpc.LoadShedding)
+		second.wantClosed()
+	})
+	l.await(t, "too many connections")
+	first.Close()
+	eventually(t, "the place is free again", func() bool {
+		p := connect(t, address, true)
+		defer p.Close()
+		p.send(p.call("echo", 3, "served"))
+		r, err := p.receive()
+		return err == nil && r.text == "served"
+	})
+}
+
+func TestCallsBeyondTheServersLimitAreRefused(t *testing.T) {
+	method, started, release := blocked()
+	_, address := listen(t, []rpc.Method{method}, rpc.MaxInFlight(2))
+	a, b := connect(t, address, true), connect(t, address, true)
+	a.send(append(append(a.call("blocked", 1, "1"), a.call("blocked", 2, "2")...), a.call("blocked", 3, "3")...))
+	receive(t, "the first call runs", started)
+	receive(t, "the second call runs", started)
+	b.send(b.call("blocked", 4, "4"))
+	b.wantException(4, rpc.LoadShedding)
+	close(release)
+	a.want(1, "1")
+	a.want(2, "2")
+	a.wantException(3, rpc.LoadShedding)
+	for i := range int32(100) { // who has a reply can call again at once
+		a.send(a.call("blocked", i, "again"))
+		a.want(i, "again")
+		receive(t, "the call has run", started)
+	}
+}
+
+func TestReadingStopsWhileAConnectionHasTooMuchInFlight(t *testing.T) {
+	release := make(chan struct{})
+	var running atomic.Int32
+	wait := raw("wait", func(_ context.Context, args, dst []byte) ([]byte, error) {
+		running.Add(1)
+		<-release
+		return append(dst, args...), nil
+	})
+	for name, option := range map[string]rpc.ServerOption{
+		"calls": rpc.MaxInFlightPerConn(2),
+		"bytes": rpc.MaxFrameSize(100), // a call has 40 bytes
+	} {
+		t.Run(name, func(t *testing.T) {
+			release = make(chan struct{})
+			running.Store(0)
+			_, address := listen(t, []rpc.Method{wait}, option)
+			p := connect(t, address, true)
+			for i := range int32(5) {
+				p.send(p.call("wait", i, "0123456"))
+			}
+			eventually(t, "two calls run", func() bool { return running.Load() == 2 })
+			time.Sleep(20 * time.Millisecond)
+			if n := running.Load(); n != 2 {
+				t.Errorf("%d calls run", n)
+			}
+			close(release)
+			for i := range int32(5) {
+				p.want(i, "0123456")
+			}
+		})
+	}
+}
+
+func TestAClientThatDoesNotReadIsGivenUpAndOthersAreServed(t *testing.T) {
+	var l logs
+	large := raw("large", func(_ context.Context, _, dst []byte) ([]byte, error) {
+		return append(dst, textStruct(strings.Repeat("x", 1<<20))...), nil
+	})
+	_, address := listen(t, []rpc.Method{large, echo}, rpc.WriteTimeout(100*time.Millisecond), rpc.MaxInFlightPerConn(8), l.option())
+	p := connect(t, address, true)
+	for i := range int32(64) {
+		p.send(p.call("large", i, ""))
+	}
+	other := connect(t, address, true)
+	other.send(other.call("echo", 1, "served"))
+	other.want(1, "served")
+	l.await(t, "cannot write a reply")
+	if _, err := io.Copy(io.Discard, p); isTimeout(err) {
+		t.Error("the connection is still open")
+	}
+}
+
+func TestGarbageNeverHarmsTheServer(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo, rpc.Unary("stock", stock)}, rpc.ReadTimeout(100*time.Millisecond))
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 300 {
+		p := connect(t, address, r.IntN(2) == 0)
+		b := append(p.call("echo", 1, "valid"), p.call("stock", 2, "Emma")...)
+		switch r.IntN(3) {
+		case 0: // noise
+			for i := range b {
+				b[i] = byte(r.Uint32())
+			}
+		case 1: // a bit flipped
+			b[r.IntN(len(b))] ^= 1 << r.IntN(8)
+		case 2: // cut off
+			b = b[:r.IntN(len(b))]
+		}
+		p.send(b)
+		p.Close()
+	}
+	p := connect(t, address, true)
+	p.send(p.call("echo", 1, "alive"))
+	p.want(1, "alive")
+}
+
+// FuzzServer sends any bytes to a server over a connection in memory.
+func FuzzServer(f *testing.F) {
+	framed, unframed := &peer{framed: true}, &peer{}
+	f.Add(append(framed.call("echo", 1, "a"), framed.call("stock", 2, "Emma")...), uint16(0))
+	f.Add(append(unframed.call("S:stock", 1, "a"), unframed.call("nothing", 2, "b")...), uint16(3))
+	f.Add(framed.message(thriftwire.Oneway, "echo", 1, nil), uint16(1))
+	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
+		server := rpc.NewServer(rpc.MaxFrameSize(1<<16), new(logs).option())
+		if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{echo, rpc.Unary("stock", stock)}}); err != nil {
+			t.Fatal(err)
+		}
+		client, conn := net.Pipe()
+		l := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
+		l.conn <- conn
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(l) }()
+		read := make(chan struct{})
+		go func() { io.Copy(io.Discard, client); close(read) }()
+		at := min(int(cut), len(b))
+		client.Write(b[:at])
+		client.Write(b[at:])
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := server.Shutdown(ctx); err != nil {
+			t.Errorf("the server does not stop: %v", err)
+		}
+		client.Close()
+		<-read
+		<-served
+	})
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	conn   chan net.Conn
+	closed chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *oneConn) Close() error {
+	select {
+	case <-l.closed:
+	default:
+		close(l.closed)
+	}
+	return nil
+}
+
+func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }

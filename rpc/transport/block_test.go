@@ -1,0 +1,101 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+)
+
+func TestViewsKeepTheirBytesWhileMoreIsRead(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	data := make([]byte, 1<<20)
+	for i := range data {
+		data[i] = byte(r.Uint32())
+	}
+	type view struct {
+		at    int
+		bytes []byte
+		block *Block
+	}
+	var (
+		pool  Pool
+		in    = NewReader(iotest.HalfReader(bytes.NewReader(data)), &pool)
+		views []view
+		at    int
+	)
+	check := func(v view) {
+		if !bytes.Equal(v.bytes, data[v.at:v.at+len(v.bytes)]) {
+			t.Fatalf("the view of %d bytes at %d has changed", len(v.bytes), v.at)
+		}
+		v.block.Release()
+	}
+	for at < len(data) {
+		want := min(1+r.IntN(1+r.IntN(40_000)), len(data)-at)
+		for len(in.Bytes()) < want {
+			if err := in.Fill(want); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b, block := in.Take(want)
+		views = append(views, view{at, b, block})
+		at += want
+		for len(views) > 20 { // release in another order than taken
+			i := r.IntN(len(views))
+			check(views[i])
+			views = append(views[:i], views[i+1:]...)
+		}
+	}
+	if err := in.Fill(1); err != io.EOF {
+		t.Errorf("at the end: %v", err)
+	}
+	in.Close()
+	for _, v := range views {
+		check(v)
+	}
+}
+
+func TestNoMemoryIsReservedForALengthThatIsOnlyClaimed(t *testing.T) {
+	var pool Pool
+	in := NewReader(iotest.OneByteReader(bytes.NewReader(make([]byte, 50_000))), &pool)
+	for range 50_000 {
+		if err := in.Fill(1 << 30); err != nil {
+			t.Fatal(err)
+		}
+		if have, size := len(in.Bytes()), len(in.block.buf); size > max(BlockSize, 2*have) {
+			t.Fatalf("a block of %d bytes for %d that arrived", size, have)
+		}
+	}
+}
+
+func TestAnUnsharedBlockIsUsedAgain(t *testing.T) {
+	var pool Pool
+	in := NewReader(iotest.OneByteReader(bytes.NewReader(make([]byte, 100_000))), &pool)
+	if err := in.Fill(0); err != nil {
+		t.Fatal(err)
+	}
+	first := in.block
+	for range 99_999 {
+		_, block := in.Take(1)
+		block.Release()
+		if err := in.Fill(0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in.block != first {
+		t.Error("the reader changed its block though nobody kept a view")
+	}
+}
+
+func TestAReadErrorComesAfterTheBytesBeforeIt(t *testing.T) {
+	var pool Pool
+	in := NewReader(iotest.DataErrReader(bytes.NewReader([]byte("abc"))), &pool)
+	if err := in.Fill(0); err != nil || string(in.Bytes()) != "abc" {
+		t.Errorf("first: %q, %v", in.Bytes(), err)
+	}
+	if err := in.Fill(0); !errors.Is(err, io.EOF) {
+		t.Errorf("then: %v", err)
+	}
+}
