@@ -194,20 +194,26 @@ func (l *loader) read(u *unit, depth int) {
 		return
 	}
 	u.tree = parse(u.src, &l.rep)
-	seen := make(map[*unit]*includeNode)
+	type includedAs struct {
+		unit  *unit
+		alias string
+	}
+	seen := make(map[includedAs]*includeNode)
 	for _, node := range u.tree.includes {
 		target := l.find(u, node)
 		if target == nil {
 			continue
 		}
-		if first := seen[target]; first != nil {
+		alias := node.alias
+		if alias == "" {
+			alias = programName(node.path)
+		}
+		if first := seen[includedAs{target, alias}]; first != nil {
 			d := l.rep.warnf(u.span(node.pos), codeDuplicateInclude, "%q is included twice", clip(node.path))
 			d.Notes = append(d.Notes, note(u.span(first.pos), "first included here"))
-			if first.alias == node.alias {
-				continue
-			}
+			continue
 		}
-		seen[target] = node
+		seen[includedAs{target, alias}] = node
 		switch {
 		case target.state == reading:
 			l.cycle(u, node, target)
@@ -218,10 +224,6 @@ func (l *loader) read(u *unit, depth int) {
 		case target.state == unread:
 			target.via = node
 			l.read(target, depth+1)
-		}
-		alias := node.alias
-		if alias == "" {
-			alias = programName(node.path)
 		}
 		u.includes = append(u.includes, include{node: node, alias: alias, unit: target})
 	}
