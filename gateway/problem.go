@@ -51,9 +51,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.detail }
 
-// problem describes err; in may be nil if no arguments have been read. tell
-// says whether undeclared errors of a service are shown.
-func problem(err error, in *input, tell bool) *Problem {
+// problem describes err; in may be nil if no arguments have been read.
+func problem(err error, in *input) *Problem {
 	var (
 		own       *failure
 		bind      *bindError
@@ -80,11 +79,7 @@ func problem(err error, in *input, tell bool) *Problem {
 		p.Detail = "the service's reply does not fit its schema: " + p.Detail
 		return p
 	case errors.As(err, &app):
-		status := applicationStatus(app.Type)
-		if status == http.StatusInternalServerError && !tell {
-			return plain(status, "the service failed")
-		}
-		return plain(status, app.Error())
+		return plain(applicationStatus(app.Type), app.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return plain(http.StatusGatewayTimeout, "the service did not answer in time")
 	case errors.As(err, &transport) && transport.Stage == rpc.StageEncode:

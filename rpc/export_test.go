@@ -1,8 +1,33 @@
 package rpc
 
+import (
+	"maps"
+	"slices"
+)
+
+// This file lets tests look inside.
+
 // Connections returns the number of open connections of s.
 func Connections(s *Server) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.conns)
+}
+
+// Completed returns the number of replies of s that are complete and not written.
+func Completed(s *Server) int {
+	s.mu.Lock()
+	conns := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	n := 0
+	for _, c := range conns {
+		c.mu.Lock()
+		for _, call := range c.replies {
+			if call.done {
+				n++
+			}
+		}
+		c.mu.Unlock()
+	}
+	return n
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -311,3 +312,69 @@ func (l *oneConn) Close() error {
 }
 
 func (l *oneConn) Addr() net.Addr { return &net.UnixAddr{Name: "memory"} }
+
+func TestALengthThatIsOnlyClaimedCostsNoMemory(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo})
+	bothFramings(t, func(t *testing.T, framed bool) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 50 {
+			p := connect(t, address, framed)
+			claim := "\x00\xff\xff\xff\x80\x01\x00\x01"
+			if !framed {
+				claim = string(thriftwire.AppendMessage(nil, thriftwire.Call, "echo", 1)) + "\x0b\x00\x01\x00\xff\x00\x00"
+			}
+			p.send([]byte(claim))
+			for range 100 {
+				p.send([]byte("x"))
+			}
+		}
+		runtime.ReadMemStats(&after)
+		if grown := int64(after.TotalAlloc) - int64(before.TotalAlloc); grown > 50<<20 {
+			t.Errorf("50 clients that claim 16 MiB made the server allocate %d MiB", grown>>20)
+		}
+	})
+}
+
+func TestRepliesThatAreReadyLeaveTogether(t *testing.T) {
+	method, started, release := blocked()
+	server := rpc.NewServer()
+	if err := server.Register(&rpc.Service{Methods: []rpc.Method{method, echo}}); err != nil {
+		t.Fatal(err)
+	}
+	noLeaks(t)
+	client, conn := net.Pipe()
+	l := &oneConn{conn: make(chan net.Conn, 1), closed: make(chan struct{})}
+	counted := &countingConn{Conn: conn}
+	l.conn <- counted
+	go server.Serve(l)
+	defer server.Close()
+	defer client.Close()
+	p := &peer{t, client, true}
+	calls := p.call("blocked", 0, "0")
+	for i := range int32(99) {
+		calls = append(calls, p.call("echo", 1+i, "x")...)
+	}
+	p.send(calls)
+	receive(t, "the first call runs", started)
+	eventually(t, "the others have completed", func() bool { return rpc.Completed(server) == 99 })
+	close(release)
+	p.want(0, "0")
+	for i := range int32(99) {
+		p.want(1+i, "x")
+	}
+	if n := counted.writes.Load(); n != 1 {
+		t.Errorf("100 replies took %d writes", n)
+	}
+}
+
+// countingConn counts the writes of a server.
+type countingConn struct {
+	net.Conn
+	writes atomic.Int32
+}
+
+func (c *countingConn) Write(b []byte) (int, error) {
+	c.writes.Add(1)
+	return c.Conn.Write(b)
+}

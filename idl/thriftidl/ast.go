@@ -156,7 +156,6 @@ type valueNode struct {
 	list   []*valueNode
 	pairs  []pairNode  // mapForm
 	fields []fieldInit // structForm
-	broken bool        // an entry without a key has been reported
 	pos    pos
 }
 

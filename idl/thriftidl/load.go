@@ -37,9 +37,6 @@ func Sources(files map[string][]byte) Option {
 			c.sources = make(map[string][]byte, len(files))
 		}
 		for name, text := range files {
-			if text == nil {
-				text = []byte{} // a file without text, rather than a file that is not there
-			}
 			c.sources[cleanPath(name)] = text
 		}
 	}
@@ -65,8 +62,7 @@ func Load(path string, opts ...Option) (*schema.File, diag.List) {
 	l := &loader{cfg: cfg, units: make(map[string]*unit)}
 	root := l.open(path)
 	if root == nil {
-		nowhere := diag.Span{Source: diag.NewSource(path, nil)}
-		l.rep.errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", l.why)
+		l.rep.errorf(diag.Span{}, codeFileUnreadable, "%s: %s", path, l.why)
 		return nil, l.rep.list
 	}
 	l.read(root, 0)
@@ -190,30 +186,24 @@ func (l *loader) read(u *unit, depth int) {
 	}()
 	if len(u.src.Text) > maxFileSize {
 		u.tree = &fileNode{src: u.src}
-		l.rep.errorf(diag.Span{Source: diag.NewSource(u.path, nil)}, codeFileTooLarge, "the file is larger than %d MiB", maxFileSize>>20)
+		l.rep.errorf(diag.Span{Source: u.src}, codeFileTooLarge, "the file is larger than %d MiB", maxFileSize>>20)
 		return
 	}
 	u.tree = parse(u.src, &l.rep)
-	type includedAs struct {
-		unit  *unit
-		alias string
-	}
-	seen := make(map[includedAs]*includeNode)
+	seen := make(map[*unit]*includeNode)
 	for _, node := range u.tree.includes {
 		target := l.find(u, node)
 		if target == nil {
 			continue
 		}
-		alias := node.alias
-		if alias == "" {
-			alias = programName(node.path)
-		}
-		if first := seen[includedAs{target, alias}]; first != nil {
+		if first := seen[target]; first != nil {
 			d := l.rep.warnf(u.span(node.pos), codeDuplicateInclude, "%q is included twice", clip(node.path))
 			d.Notes = append(d.Notes, note(u.span(first.pos), "first included here"))
-			continue
+			if first.alias == node.alias {
+				continue
+			}
 		}
-		seen[includedAs{target, alias}] = node
+		seen[target] = node
 		switch {
 		case target.state == reading:
 			l.cycle(u, node, target)
@@ -224,6 +214,10 @@ func (l *loader) read(u *unit, depth int) {
 		case target.state == unread:
 			target.via = node
 			l.read(target, depth+1)
+		}
+		alias := node.alias
+		if alias == "" {
+			alias = programName(node.path)
 		}
 		u.includes = append(u.includes, include{node: node, alias: alias, unit: target})
 	}

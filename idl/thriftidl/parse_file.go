@@ -11,7 +11,6 @@ func (p *parser) parseFile() {
 	}
 	for p.peek().kind != tokEOF {
 		start := p.at
-		p.part = start
 		if !p.statement() {
 			p.skipStatement(start)
 		}

@@ -1,7 +1,6 @@
 package thriftidl
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -121,21 +120,17 @@ func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string
 				}
 			}
 		}
-		return didYouMean("", last, candidates)
+		return didYouMean(last, candidates)
 	}
 	var aliases []string
 	for _, inc := range u.includes {
 		if inc.alias == qualifier {
-			return didYouMean(clip(qualifier)+".", last, names(&inc.unit.scope))
+			return didYouMean(last, names(&inc.unit.scope))
 		}
 		aliases = append(aliases, inc.alias)
 	}
-	slices.Sort(aliases)
-	if near := nearest(qualifier, aliases); near != "" {
-		return "did you mean " + near + "." + clip(last) + "?"
-	}
-	if first, _, _ := strings.Cut(qualifier, "."); u.scope.types[first] != nil {
-		return ""
+	if hint := didYouMean(qualifier, aliases); hint != "" {
+		return hint
 	}
 	return "no file is included as " + clip(qualifier)
 }

@@ -111,15 +111,24 @@ func (r *Reader) makeRoom(want int) {
 		return
 	case have == 0 && (len(r.block.buf) > BlockSize || len(r.block.buf)-r.end < BlockSize/4):
 		// The block was made for one large message, or is nearly used up.
-	case r.end < len(r.block.buf) && r.start+want <= len(r.block.buf):
+	case r.end < len(r.block.buf):
 		return
-	case r.end < len(r.block.buf) && have*2 < len(r.block.buf)-r.start:
-		return // the message will not fit, but it has not come that far
 	}
-	next := r.pool.get(min(max(want, have+1), max(2*have, BlockSize)))
+	next := r.pool.get(blockFor(have, want))
 	copy(next.buf, r.block.buf[r.start:r.end])
 	r.block.Release()
 	r.block, r.start, r.end = next, 0, have
+}
+
+// blockFor returns the size of the block that continues a full one, of which
+// have bytes belong to a message of at least want. It grows by a quarter at
+// least, so that copying stays linear even if want is only just ahead.
+func blockFor(have, want int) int {
+	size := max(2*have, BlockSize)
+	if want < size && want-have >= have/4 {
+		return max(want, have+1)
+	}
+	return size
 }
 
 // Close gives the Reader's block back. Views stay valid until they are released.

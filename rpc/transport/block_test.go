@@ -70,6 +70,24 @@ func TestNoMemoryIsReservedForALengthThatIsOnlyClaimed(t *testing.T) {
 	}
 }
 
+// Without frames, each byte tells only that one more is needed.
+func TestALargeMessageIsCopiedAFewTimesHoweverItArrives(t *testing.T) {
+	for name, ahead := range map[string]int{"framed": 1 << 20, "unframed": 1} {
+		var pool Pool
+		in := NewReader(iotest.OneByteReader(bytes.NewReader(make([]byte, 1<<20))), &pool)
+		blocks := map[*Block]bool{}
+		for i := range 1 << 20 {
+			if err := in.Fill(min(i+ahead, 1<<20)); err != nil {
+				t.Fatal(err)
+			}
+			blocks[in.block] = true
+		}
+		if len(blocks) > 10 {
+			t.Errorf("%s: %d blocks", name, len(blocks))
+		}
+	}
+}
+
 func TestAnUnsharedBlockIsUsedAgain(t *testing.T) {
 	var pool Pool
 	in := NewReader(iotest.OneByteReader(bytes.NewReader(make([]byte, 100_000))), &pool)

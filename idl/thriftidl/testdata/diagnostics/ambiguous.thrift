@@ -1,3 +1,0 @@
-include "lib/money.thrift"
-include "lib/other/money.thrift"
-struct A { 1: money.Amount amount }

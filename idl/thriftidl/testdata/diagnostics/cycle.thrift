@@ -1,2 +1,0 @@
-include "lib/cycle2.thrift"
-struct A {}

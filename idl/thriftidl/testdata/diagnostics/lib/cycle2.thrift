@@ -1,2 +1,0 @@
-include "money.thrift"
-include "../cycle.thrift"

@@ -1,2 +1,0 @@
-struct Amount { 1: i64 units }
-const i64 CENT = 1

@@ -1,1 +1,0 @@
-struct Amount { 1: string text }

@@ -1,2 +1,0 @@
-const string X = "x
-const i32 Y = 3

@@ -1,2 +1,0 @@
-const string LATIN = "café"
-const i32 BAD = ÿ 1

@@ -1,3 +1,0 @@
-struct A {}
-/* the rest of the file
-struct B {}

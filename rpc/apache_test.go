@@ -1,0 +1,205 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// This file tests against Apache Thrift's Go library as client and as server.
+
+// apacheText is the struct {1: text} of Apache's library.
+type apacheText struct{ text string }
+
+func (s *apacheText) Write(ctx context.Context, p thrift.TProtocol) error {
+	return errors.Join(p.WriteStructBegin(ctx, ""),
+		p.WriteFieldBegin(ctx, "", thrift.STRING, 1), p.WriteString(ctx, s.text), p.WriteFieldEnd(ctx),
+		p.WriteFieldStop(ctx), p.WriteStructEnd(ctx))
+}
+
+func (s *apacheText) Read(ctx context.Context, p thrift.TProtocol) error {
+	if _, err := p.ReadStructBegin(ctx); err != nil {
+		return err
+	}
+	for {
+		_, t, id, err := p.ReadFieldBegin(ctx)
+		switch {
+		case err != nil:
+			return err
+		case t == thrift.STOP:
+			return p.ReadStructEnd(ctx)
+		case id == 1 && t == thrift.STRING:
+			s.text, err = p.ReadString(ctx)
+		default:
+			err = p.Skip(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// apacheTransport returns the transport factory of a framing.
+func apacheTransport(framed bool) thrift.TTransportFactory {
+	if framed {
+		return thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), nil)
+	}
+	return thrift.NewTBufferedTransportFactory(4096)
+}
+
+// apacheProtocol connects Apache's library to an address.
+func apacheProtocol(t *testing.T, address string, framed bool) thrift.TProtocol {
+	t.Helper()
+	socket := thrift.NewTSocketConf(address, &thrift.TConfiguration{ConnectTimeout: patience, SocketTimeout: patience})
+	transport, err := apacheTransport(framed).GetTransport(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := transport.Open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { transport.Close() })
+	return thrift.NewTBinaryProtocolConf(transport, nil)
+}
+
+func TestApacheClientsAreServed(t *testing.T) {
+	noted := make(chan string, 1)
+	oneway := raw("note", func(_ context.Context, args, dst []byte) ([]byte, error) {
+		noted <- textOf(args)
+		return dst, nil
+	})
+	oneway.Oneway = true
+	fail := raw("fail", func(context.Context, []byte, []byte) ([]byte, error) { return nil, errors.New("out of paper") })
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo, oneway, fail})
+		protocol := apacheProtocol(t, address, framed)
+		for name, client := range map[string]*thrift.TStandardClient{
+			"bare":        thrift.NewTStandardClient(protocol, protocol),
+			"multiplexed": thrift.NewTStandardClient(protocol, thrift.NewTMultiplexedProtocol(protocol, "S")),
+		} {
+			for i := range 20 {
+				want := fmt.Sprint(name, i)
+				var got apacheText
+				if _, err := client.Call(t.Context(), "echo", &apacheText{want}, &got); err != nil || got.text != want {
+					t.Fatalf("%s: %q, %v", name, got.text, err)
+				}
+			}
+			if _, err := client.Call(t.Context(), "note", &apacheText{"oneway"}, nil); err != nil {
+				t.Errorf("%s: oneway: %v", name, err)
+			}
+			if got := receive(t, "the oneway call runs", noted); got != "oneway" {
+				t.Errorf("%s: oneway: %q", name, got)
+			}
+			for method, code := range map[string]int32{"nothing": thrift.UNKNOWN_METHOD, "fail": thrift.INTERNAL_ERROR} {
+				_, err := client.Call(t.Context(), method, &apacheText{}, &apacheText{})
+				var e thrift.TApplicationException
+				if !errors.As(err, &e) || e.TypeId() != code {
+					t.Errorf("%s: %s: %v", name, method, err)
+				}
+			}
+		}
+	})
+}
+
+// apacheProcessor serves echo, note and fail with Apache's library.
+type apacheProcessor struct {
+	thrift.TProcessor // for the methods that no server calls
+	noted             chan string
+}
+
+func (a *apacheProcessor) Process(ctx context.Context, in, out thrift.TProtocol) (bool, thrift.TException) {
+	name, _, seq, err := in.ReadMessageBegin(ctx)
+	if err != nil {
+		return false, thrift.WrapTException(err)
+	}
+	var args apacheText
+	if err := errors.Join(args.Read(ctx, in), in.ReadMessageEnd(ctx)); err != nil {
+		return false, thrift.WrapTException(err)
+	}
+	var reply thrift.TStruct = &args
+	kind := thrift.REPLY
+	switch name {
+	case "note":
+		a.noted <- args.text
+		return true, nil
+	case "fail":
+		kind, reply = thrift.EXCEPTION, thrift.NewTApplicationException(thrift.INTERNAL_ERROR, "out of paper")
+	}
+	err = errors.Join(out.WriteMessageBegin(ctx, name, kind, seq), reply.Write(ctx, out), out.WriteMessageEnd(ctx), out.Flush(ctx))
+	if err != nil {
+		return false, thrift.WrapTException(err)
+	}
+	return true, nil
+}
+
+func TestApacheServersAreCalled(t *testing.T) {
+	bothFramings(t, func(t *testing.T, framed bool) {
+		noted := make(chan string, 1)
+		service := &apacheProcessor{noted: noted}
+		processor := thrift.NewTMultiplexedProcessor()
+		processor.RegisterDefault(service)
+		processor.RegisterProcessor("S", service)
+		l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := l.Addr().String()
+		l.Close()
+		socket, err := thrift.NewTServerSocket(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := thrift.NewTSimpleServer4(processor, socket, apacheTransport(framed), thrift.NewTBinaryProtocolFactoryConf(nil))
+		if err := server.Listen(); err != nil {
+			t.Fatal(err)
+		}
+		go server.AcceptLoop()
+		t.Cleanup(func() { server.Stop() })
+
+		var opts []rpc.ClientOption
+		if !framed {
+			opts = append(opts, rpc.Unframed())
+		}
+		client := dial(t, "tcp", address, opts...)
+		for name, c := range map[string]rpc.Caller{"bare": client, "multiplexed": rpc.Multiplexed(client, "S")} {
+			done := make(chan error, 20)
+			for i := range cap(done) { // pipelined on one connection
+				go func() {
+					want := fmt.Sprint(name, i)
+					got, err := invoke(t.Context(), c, "echo", want)
+					if err == nil && got != want {
+						err = fmt.Errorf("got %q, want %q", got, want)
+					}
+					done <- err
+				}()
+			}
+			for range cap(done) {
+				if err := receive(t, "every call is answered", done); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			err := c.Invoke(ctx, &rpc.Invocation{Method: "note", Oneway: true,
+				AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, textStruct("oneway")...), nil }})
+			if err != nil {
+				t.Errorf("%s: oneway: %v", name, err)
+			}
+			if got := receive(t, "the oneway call runs", noted); got != "oneway" {
+				t.Errorf("%s: oneway: %q", name, got)
+			}
+			_, err = invoke(ctx, c, "fail", "")
+			var e *rpc.ApplicationException
+			if !errors.As(err, &e) || e.Type != rpc.InternalError || e.Message != "out of paper" {
+				t.Errorf("%s: fail: %v", name, err)
+			}
+		}
+	})
+}
