@@ -144,7 +144,7 @@ Try, in another terminal:
 
   curl -s http://%[2]s/v1/orders -H 'Content-Type: application/json' -H 'X-Customer: Ada' -d '{"lines": [{"book": 1, "quantity": 2}], "delivery": {"email": "ada@example.org"}}'
 
-  go run ./cmd/thrum call %[1]s Shop.search '{"search": {"tags": ["science"]}}' --idl examples/shop/shop.thrift
+  go run ./cmd/thrum call %[1]s Shop.search '{"search": {"text": "invisibili"}}' --idl examples/shop/shop.thrift
 
 Ctrl-C closes it.
 `, thriftAddress, httpAddress)

@@ -61,18 +61,21 @@ func (d *demoRun) stop() int {
 
 // commands returns the printed commands as words.
 func (d *demoRun) commands() (all [][]string) {
-	word := regexp.MustCompile(`'[^']*'|\S+`)
 	for _, line := range strings.Split(d.text, "\n") {
 		if !strings.HasPrefix(line, "  curl ") && !strings.HasPrefix(line, "  go run ") {
 			continue
 		}
-		var words []string
-		for _, w := range word.FindAllString(line, -1) {
-			words = append(words, strings.Trim(w, "'"))
-		}
-		all = append(all, words)
+		all = append(all, shellWords(line))
 	}
 	return all
+}
+
+// shellWords splits a command at spaces outside single quotes.
+func shellWords(line string) (words []string) {
+	for _, w := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(line, -1) {
+		words = append(words, strings.Trim(w, "'"))
+	}
+	return words
 }
 
 // curl does what curl does with -s, -H and -d.

@@ -213,3 +213,28 @@ func TestConvertGoesBothWays(t *testing.T) {
 		t.Errorf("an unknown type: %d %s", code, stderr)
 	}
 }
+
+func TestGenSwitchesChangeWhatIsWritten(t *testing.T) {
+	write := func(args ...string) string {
+		dir := t.TempDir()
+		expect(t, exitOK, append([]string{"gen", "../../examples/shop/shop.thrift", "-o", dir}, args...)...)
+		text, err := os.ReadFile(filepath.Join(dir, "shop", "shop.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	usual := write()
+	for _, s := range genSwitches() {
+		if s.name == "includes" {
+			continue
+		}
+		value := "=true"
+		if s.on {
+			value = "=false"
+		}
+		if write("--"+s.name+value) == usual {
+			t.Errorf("--%s%s changes nothing", s.name, value)
+		}
+	}
+}
