@@ -19,12 +19,16 @@ type Timing struct {
 
 // Result is what one contestant of a group was seen to need for one operation.
 type Result struct {
-	Name string  `json:"name"`
-	NS   float64 `json:"ns"` // the median of Samples
+	Name string `json:"name"`
+	// NS is the median of the samples that no other process disturbed, or of
+	// all where these are too few.
+	NS float64 `json:"ns"`
 	// Samples are nanoseconds per operation, a value per round in order.
 	Samples []float64 `json:"samples"`
-	GBps    float64   `json:"gbps"`
-	Memory  *Memory   `json:"memory,omitempty"`
+	// Quiet is how many samples no other process disturbed.
+	Quiet  int     `json:"quiet"`
+	GBps   float64 `json:"gbps"`
+	Memory *Memory `json:"memory,omitempty"`
 }
 
 // Memory is what one operation allocated.
@@ -40,6 +44,7 @@ type runner struct {
 	workers []Worker
 	n       int
 	samples []float64
+	quiet   []float64 // those samples that no other process disturbed
 }
 
 // Measure checks the group, then interleaves its contestants.
@@ -57,16 +62,17 @@ func (g *Group) Measure(t Timing) ([]Result, error) {
 		runtime.GC()
 		for i := range runners {
 			r := runners[(i+round)%len(runners)]
-			ns, err := r.slice(r.n)
-			if err != nil {
+			if err := r.sample(); err != nil {
 				return nil, fmt.Errorf("%s: %w", r.name, err)
 			}
-			r.samples = append(r.samples, ns)
 		}
 	}
 	var results []Result
 	for _, r := range runners {
-		res := Result{Name: r.name, NS: median(r.samples), Samples: r.samples}
+		res := Result{Name: r.name, NS: median(r.quiet), Samples: r.samples, Quiet: len(r.quiet)}
+		if res.Disturbed() {
+			res.NS = median(r.samples)
+		}
 		if res.NS > 0 {
 			res.GBps = float64(g.Bytes) / res.NS
 		}
@@ -78,6 +84,25 @@ func (g *Group) Measure(t Timing) ([]Result, error) {
 		results = append(results, res)
 	}
 	return results, nil
+}
+
+// Disturbed tells that too few samples were quiet for a median.
+func (r *Result) Disturbed() bool { return r.Quiet < max(3, len(r.Samples)/8) }
+
+// sample runs a slice and keeps its time. It was quiet if the process had the
+// processors for the whole time: on a machine of our own that is every slice,
+// whatever the collector does meanwhile.
+func (r *runner) sample() error {
+	before, _ := cpuTime()
+	start := time.Now()
+	ns, err := r.slice(r.n)
+	wanted := time.Since(start) * time.Duration(len(r.workers))
+	after, known := cpuTime()
+	r.samples = append(r.samples, ns)
+	if !known || after-before > wanted*9/10 {
+		r.quiet = append(r.quiet, ns)
+	}
+	return err
 }
 
 // ready makes the workers, warms them up and finds how many operations fill a

@@ -9,16 +9,13 @@ import (
 
 // Report is everything a run of a suite found.
 type Report struct {
-	Suite   string  `json:"suite"`
-	Date    string  `json:"date"`
-	Command string  `json:"command"`
-	Short   bool    `json:"short"`
-	Machine Machine `json:"machine"`
-	// Preemptions is how often per second another process took a processor
-	// away; 0 where the system does not tell.
-	Preemptions float64       `json:"preemptions_per_second"`
-	Compile     []Compile     `json:"compile,omitempty"`
-	Groups      []GroupReport `json:"groups"`
+	Suite   string        `json:"suite"`
+	Date    string        `json:"date"`
+	Command string        `json:"command"`
+	Short   bool          `json:"short"`
+	Machine Machine       `json:"machine"`
+	Compile []Compile     `json:"compile,omitempty"`
+	Groups  []GroupReport `json:"groups"`
 }
 
 // GroupReport is what one group found.
@@ -45,9 +42,6 @@ type Options struct {
 // for checks, warm-up and collections below the 50 seconds that are promised.
 const shortTotal = 32 * time.Second
 
-// quiet is how many preemptions per second an idle machine stays below.
-const quiet = 60
-
 // Run runs the suite, prints lines to out as they are found, and returns the
 // whole.
 func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
@@ -72,7 +66,6 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 		return nil, err
 	}
 	timing := o.timing(groups)
-	start, taken := time.Now(), preemptions()
 	for _, g := range groups {
 		results, err := g.Measure(timing)
 		if err != nil {
@@ -85,11 +78,24 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 		gr.print(out, g.Case(s.Name, ""))
 		report.Groups = append(report.Groups, gr)
 	}
-	report.Preemptions = float64(preemptions()-taken) / time.Since(start).Seconds()
-	if report.Preemptions > quiet {
-		fmt.Fprintf(out, "NOTE other processes took a processor away %.0f times a second: repeat this on a quiet machine\n", report.Preemptions)
-	}
+	report.note(out)
 	return report, nil
+}
+
+// note tells how far the results can be trusted if the machine was busy.
+func (r *Report) note(out io.Writer) {
+	all, disturbed := 0, 0
+	for _, g := range r.Groups {
+		for i := range g.Results {
+			all++
+			if g.Results[i].Disturbed() {
+				disturbed++
+			}
+		}
+	}
+	if disturbed > 0 {
+		fmt.Fprintf(out, "NOTE other processes disturbed %d of %d results: repeat this on a quiet machine\n", disturbed, all)
+	}
 }
 
 func (s *Suite) selected(match *regexp.Regexp) ([]Group, error) {
@@ -109,19 +115,19 @@ func (s *Suite) selected(match *regexp.Regexp) ([]Group, error) {
 	return groups, nil
 }
 
-// timing divides a short run's time among all contestants.
+// timing divides a short run's time among all contestants. Slices are short and
+// many, so that some end before another process takes the processor away, and
+// still long enough to hold their share of collections.
 func (o *Options) timing(groups []Group) Timing {
 	t := o.Timing
 	if t.Rounds == 0 {
-		t = Timing{Rounds: 51, Slice: 20 * time.Millisecond}
+		t = Timing{Rounds: 101, Slice: 8 * time.Millisecond}
 		if o.Short {
 			contestants := 0
 			for _, g := range groups {
 				contestants += len(g.Contestants)
 			}
-			// Many short slices: most end before another process takes the
-			// processor away, and the median then sees none of it. Two more
-			// rounds stand for the warm-up.
+			// Two more rounds stand for the warm-up.
 			t.Rounds = 25
 			t.Slice = min(t.Slice, shortTotal/time.Duration((t.Rounds+2)*contestants))
 		}
