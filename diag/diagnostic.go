@@ -118,7 +118,7 @@ func (l List) Render(w io.Writer) error {
 
 // gutter returns the white space below the line number of s.
 func gutter(s Span) string {
-	if s.IsZero() {
+	if !s.hasText() {
 		return "   "
 	}
 	return strings.Repeat(" ", len(itoa(s.Position().Line))+2)
@@ -128,7 +128,7 @@ func gutter(s Span) string {
 const maxShown = 160
 
 func renderLine(b *strings.Builder, s Span) {
-	if s.IsZero() {
+	if !s.hasText() {
 		return
 	}
 	pos := s.Position()

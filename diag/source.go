@@ -6,7 +6,9 @@ import (
 )
 
 // Source is one piece of source text with an index of its lines. It is
-// immutable and safe for concurrent use; Text must not be changed.
+// immutable and safe for concurrent use; Text must not be changed. A Source
+// whose Text is nil names a file that could not be read: positions in it have
+// no line.
 type Source struct {
 	Name string // as shown in diagnostics, usually a path
 	Text []byte
@@ -38,6 +40,9 @@ type Span struct {
 
 // IsZero reports whether s has no position.
 func (s Span) IsZero() bool { return s.Source == nil }
+
+// hasText reports whether there is a line to show.
+func (s Span) hasText() bool { return s.Source != nil && s.Source.Text != nil }
 
 // Text returns the bytes of s. The result aliases the source.
 func (s Span) Text() []byte {
@@ -76,6 +81,9 @@ func (p Position) String() string {
 // Position converts a byte offset to a line and column. Offsets outside the
 // text are moved to its nearest end.
 func (s *Source) Position(offset int) Position {
+	if s.Text == nil {
+		return Position{File: s.Name}
+	}
 	offset = min(max(offset, 0), len(s.Text))
 	line := sort.SearchInts(s.lines, offset+1) - 1
 	col := utf8.RuneCount(s.Text[s.lines[line]:offset]) + 1

@@ -183,7 +183,7 @@ func (in *input) checkType(b *binding) error {
 
 // fail answers with the problem document of err.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error, in *input) {
-	p := problem(err, in)
+	p := problem(err, in, g.options.tell)
 	p.Instance = r.URL.EscapedPath()
 	g.options.report(r, p.Status, err)
 	write(w, p.Status, ProblemType, render(p))

@@ -365,6 +365,21 @@ func TestReportSeesTheCause(t *testing.T) {
 	}
 }
 
+func TestUndeclaredErrorsAreToldOnRequest(t *testing.T) {
+	secret := &rpc.ApplicationException{Type: rpc.InternalError, Message: "the password is wrong"}
+	for _, tell := range []bool{false, true} {
+		var opts []gateway.Option
+		if tell {
+			opts = append(opts, gateway.TellErrors())
+		}
+		g, b := newItems(t, opts...)
+		b.err = secret
+		if got := exchange(g, b, "GET /hello"); strings.Contains(got, secret.Message) != tell || !strings.Contains(got, "< 500 ") {
+			t.Errorf("tell = %t: %s", tell, got)
+		}
+	}
+}
+
 func TestIndexListsServicesAndRoutes(t *testing.T) {
 	g, b := newItems(t)
 	golden(t, "index.golden", exchange(g, b, "GET /"))

@@ -17,6 +17,7 @@ type options struct {
 	timeout    time.Duration
 	service    func(service string) string
 	report     func(r *http.Request, status int, err error)
+	tell       bool
 	conversion []transcode.Option
 }
 
@@ -61,6 +62,11 @@ func Multiplexed() Option {
 func Report(f func(r *http.Request, status int, err error)) Option {
 	return func(o *options) { o.report = f }
 }
+
+// TellErrors passes the text of errors that a method does not declare, which
+// may hold what is nobody else's business, on to the client. Without it only
+// Report sees them.
+func TellErrors() Option { return func(o *options) { o.tell = true } }
 
 // Conversion adds options of the conversion between JSON and Thrift.
 func Conversion(opts ...transcode.Option) Option {

@@ -51,8 +51,9 @@ type failure struct {
 
 func (f *failure) Error() string { return f.detail }
 
-// problem describes err; in may be nil if no arguments have been read.
-func problem(err error, in *input) *Problem {
+// problem describes err; in may be nil if no arguments have been read. tell
+// says whether undeclared errors of a service are shown.
+func problem(err error, in *input, tell bool) *Problem {
 	var (
 		own       *failure
 		bind      *bindError
@@ -79,7 +80,11 @@ func problem(err error, in *input) *Problem {
 		p.Detail = "the service's reply does not fit its schema: " + p.Detail
 		return p
 	case errors.As(err, &app):
-		return plain(applicationStatus(app.Type), app.Error())
+		status := applicationStatus(app.Type)
+		if status == http.StatusInternalServerError && !tell {
+			return plain(status, "the service failed")
+		}
+		return plain(status, app.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return plain(http.StatusGatewayTimeout, "the service did not answer in time")
 	case errors.As(err, &transport) && transport.Stage == rpc.StageEncode:

@@ -1,7 +1,7 @@
 package gen_test
 
 // Output for awkward IDL is checked as a Go compiler would, without building
-// it: package rpc is stood in for by the declarations that it needs.
+// it: packages rpc and codec are stood in for by the declarations that it needs.
 
 import (
 	"fmt"
@@ -35,6 +35,11 @@ func Call[A, R any](ctx context.Context, c Caller, name string, args *A, result 
 func Send[A any](ctx context.Context, c Caller, name string, args *A) error { return nil }
 `
 
+const codecStandIn = `package codec
+type Codec[T any] struct{}
+func For[T any](opts ...int) (*Codec[T], error) { return nil, nil }
+`
+
 const compilePrefix = "example.com/app"
 
 // house resolves the imports of generated packages.
@@ -48,7 +53,10 @@ type house struct {
 func newHouse(files []gen.File) *house {
 	h := &house{
 		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: importer.Default(),
-		source: map[string]map[string]string{"github.com/thrum-rpc/thrum/rpc": {"rpc.go": rpcStandIn}},
+		source: map[string]map[string]string{
+			"github.com/thrum-rpc/thrum/rpc":   {"rpc.go": rpcStandIn},
+			"github.com/thrum-rpc/thrum/codec": {"codec.go": codecStandIn},
+		},
 	}
 	for _, f := range files {
 		p := path.Join(compilePrefix, path.Dir(f.Path))
@@ -122,7 +130,8 @@ func compiles(t *testing.T, idl map[string]string, opts ...gen.Option) []gen.Fil
 // everyOption is what a user may ask for, the default first.
 var everyOption = map[string][]gen.Option{
 	"default": nil,
-	"all":     {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false)},
+	"all": {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false),
+		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true)},
 }
 
 // awkward are names that Go, its library or the generator use themselves.
@@ -131,7 +140,7 @@ var awkward = strings.Fields(`
 	any bool error string int64 nil true iota append len make new copy panic cap close init main
 	bytes context errors fmt maps math rpc slices schema
 	p v r c h s n o ctx err args result caller client server self x0 y0
-	Read Write String Error GoString Format InitDefault DeepEqual Get Set IsSet get_x set_x x is_set_x
+	Read Write String Error GoString Format InitDefault DeepEqual CarryingUnknownFields PretouchSvc Get Set IsSet get_x set_x x is_set_x
 	Success success New NewX X_args Client Service Args Result A A_ a a_ _a __a a__b a_1 a_B
 	CountSetFieldsX Svc SvcClient NewSvc x_DEFAULT FromString Ptr
 `)

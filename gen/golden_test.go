@@ -15,14 +15,17 @@ import (
 var rewrite = flag.Bool("rewrite", false, "write the golden packages anew")
 
 // goldens are the roots whose output lies below internal/, as packages that
-// the build of the module compiles and vets and exercise_test.go uses.
+// the build of the module compiles and vets and golden_test.go there uses.
 var goldens = []struct {
 	idl  string
 	opts []gen.Option
 }{
 	{"types.thrift", nil},
 	{"names.thrift", nil},
-	{"options.thrift", []gen.Option{gen.FrugalTags(true), gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true)}},
+	{"options.thrift", []gen.Option{
+		gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.EnumText(true),
+		gen.KeepUnknownFields(true), gen.Pretouch(true),
+	}},
 }
 
 const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal"

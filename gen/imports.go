@@ -26,6 +26,12 @@ func (f *goFile) RPC() string {
 	return "rpc"
 }
 
+// Codec imports package codec and returns its name.
+func (f *goFile) Codec() string {
+	f.imports["github.com/thrum-rpc/thrum/codec"] = "codec"
+	return "codec"
+}
+
 // qualified returns a name of package p as f has to write it.
 func (f *goFile) qualified(p *goPackage, name string) string {
 	if p == f.pkg {

@@ -103,9 +103,9 @@ type goField struct {
 type goService struct {
 	*goFile
 	*schema.Service
-	Name, Client, NewClient, NewService string
-	Methods                             []*goMethod
-	names                               scope // of the methods, inherited ones included
+	Name, Client, NewClient, NewService, Pretouch string
+	Methods                                       []*goMethod
+	names                                         scope // of the methods, inherited ones included
 }
 
 type goMethod struct {
@@ -252,6 +252,7 @@ func (f *goFile) derive() {
 		s.Client = names.add(s.Name + "Client")
 		s.NewClient = names.add("New" + s.Client)
 		s.NewService = names.add("New" + s.Name + "Service")
+		s.Pretouch = names.add("Pretouch" + s.Name)
 	}
 }
 
@@ -261,7 +262,7 @@ func (f *goFile) derive() {
 func (s *goStruct) addFields() {
 	names := scope{}
 	if !s.Synthetic {
-		names.reserve("Read", "Write", "String", "InitDefault", "DeepEqual")
+		names.reserve("Read", "Write", "String", "InitDefault", "DeepEqual", "CarryingUnknownFields")
 		switch s.Flavor() {
 		case schema.Union:
 			names.reserve("CountSetFields" + s.Name)

@@ -90,7 +90,7 @@ var taken = strings.Fields(`
 	any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil
 	append cap clear close complex copy delete imag len make max min new panic print println real recover
-	bytes context errors fmt maps math rpc slices
+	bytes codec context errors fmt maps math rpc slices strconv
 	p v r c h s ctx err args result
 `)
 

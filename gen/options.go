@@ -14,7 +14,10 @@ type options struct {
 
 	setters, deepEqual bool
 	enumInt32          bool
+	enumText           bool
 	structValues       bool
+	keepUnknown        bool
+	pretouch           bool
 }
 
 func newOptions(opts []Option) options {
@@ -65,3 +68,17 @@ func EnumInt32(on bool) Option { return func(o *options) { o.enumInt32 = on } }
 // instead of pointers to them. Map keys stay pointers: Go cannot compare every
 // struct.
 func StructValues(on bool) Option { return func(o *options) { o.structValues = on } }
+
+// EnumText gives enums the methods MarshalText and UnmarshalText, so that JSON
+// and maps of JSON hold their names. A number without a name stays a number.
+func EnumText(on bool) Option { return func(o *options) { o.enumText = on } }
+
+// KeepUnknownFields gives declared structs the field _unknownFields, in which
+// package codec keeps the fields that it does not know, and the method
+// CarryingUnknownFields, which tells whether there are any.
+func KeepUnknownFields(on bool) Option { return func(o *options) { o.keepUnknown = on } }
+
+// Pretouch adds a function PretouchX for each service X, which compiles the
+// codecs of its methods, and of its parent's, ahead of their first use. A client
+// gains by it; NewXService has compiled what a server needs.
+func Pretouch(on bool) Option { return func(o *options) { o.pretouch = on } }

@@ -88,9 +88,12 @@ func (f *goFile) Typedefs() []*goTypedef { return f.typedefs }
 func (f *goFile) Structs() []*goStruct   { return f.structs }
 func (f *goFile) Services() []*goService { return f.services }
 
-// Setters and DeepEquals tell which methods the options ask for.
-func (f *goFile) Setters() bool    { return f.opts.setters }
-func (f *goFile) DeepEquals() bool { return f.opts.deepEqual }
+// What the options ask for.
+func (f *goFile) Setters() bool        { return f.opts.setters }
+func (f *goFile) DeepEquals() bool     { return f.opts.deepEqual }
+func (f *goFile) EnumTexts() bool      { return f.opts.enumText }
+func (f *goFile) Pretouches() bool     { return f.opts.pretouch }
+func (s *goStruct) KeepsUnknown() bool { return s.opts.keepUnknown && !s.Synthetic }
 
 // Width returns the type that enums are of.
 func (e *goEnum) Width() string {

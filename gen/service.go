@@ -16,6 +16,11 @@ func (s *goService) ParentNew() string {
 	return s.ofParent(func(p *goService) string { return p.NewService })
 }
 
+// ParentPretouch returns the function that compiles the parent's codecs, or "".
+func (s *goService) ParentPretouch() string {
+	return s.ofParent(func(p *goService) string { return p.Pretouch })
+}
+
 func (s *goService) ofParent(name func(*goService) string) string {
 	if s.Extends() == nil {
 		return ""

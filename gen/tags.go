@@ -111,17 +111,17 @@ var goTypeName = regexp.MustCompile(`^((?:\[\])?)(?:([A-Za-z0-9_.~/-]+)\.)?([A-Z
 // annotatedType returns the Go type that the annotation go.type gives to t, or
 // "". It names a type with the same underlying type, such as
 // "example.com/bufs.View" for binary; a name without a path is of the same
-// package or predeclared.
+// package.
 func (f *goFile) annotatedType(t *schema.Type) string {
 	text := t.Annotations().Value("go.type")
 	if text == "" || t.Kind() == schema.Struct || t.Kind() == schema.Enum {
 		return ""
 	}
 	m := goTypeName.FindStringSubmatch(text)
-	if m == nil {
-		return ""
-	}
-	if m[2] == "" {
+	switch {
+	case m == nil, m[2] == "" && !token.IsExported(m[3]):
+		return "" // the first is reported; the second is a word of other generators, such as thriftrw's slice
+	case m[2] == "":
 		return m[1] + m[3]
 	}
 	return m[1] + f.useAs(m[2]) + "." + m[3]

@@ -1,36 +1,25 @@
 package transcode
 
 import (
-	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
 )
 
 // This file holds the text forms of binary and uuid.
 
 // parseBase64 appends the length and bytes that text denotes.
 func (r *fromJSON) parseBase64(dst, text []byte, p int) ([]byte, bool) {
-	enc := base64.StdEncoding.Strict()
-	if r.conv.opts.looseBase64 {
-		enc = base64.RawStdEncoding
-		if bytes.ContainsAny(text, "-_") {
-			enc = base64.RawURLEncoding
-		}
-		text = bytes.TrimRight(text, "=")
-	}
 	head := len(dst)
-	dst = append(dst, 0, 0, 0, 0)
-	// The decoder of the standard library steps over line ends; JSON's base64 has none.
-	out, err := enc.AppendDecode(dst, text)
-	if err != nil || bytes.ContainsAny(text, "\r\n") {
+	out, ok := jsonwire.AppendUnbase64(append(dst, 0, 0, 0, 0), text, r.conv.opts.looseBase64)
+	if !ok {
 		detail := "invalid base64"
 		if !r.conv.opts.looseBase64 {
 			detail += "; the standard alphabet with padding is expected"
 		}
 		r.fail(diag.InvalidData, p, detail)
-		return dst[:head], false
+		return dst, false
 	}
 	binary.BigEndian.PutUint32(out[head:], uint32(len(out)-head-4))
 	return out, true

@@ -77,7 +77,7 @@ func demo(env *environment, listen, web string) error {
 	if err != nil {
 		return err
 	}
-	handler, err := gateway.New(files, client)
+	handler, err := gateway.New(files, client, gateway.TellErrors())
 	if err != nil {
 		return err
 	}

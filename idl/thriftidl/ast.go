@@ -156,6 +156,7 @@ type valueNode struct {
 	list   []*valueNode
 	pairs  []pairNode  // mapForm
 	fields []fieldInit // structForm
+	broken bool        // an entry without a key has been reported
 	pos    pos
 }
 

@@ -75,6 +75,7 @@ const (
 	codeDuplicateKey       = "duplicate-key"      // warning
 	codeMissingRequired    = "missing-required"   // warning
 	codeUnionValue         = "union-value"
+	codeBareFieldName      = "bare-field-name" // warning
 	codeBadUUID            = "bad-uuid"
 	codeConstantCycle      = "constant-cycle"
 	codeConstantTooLarge   = "constant-too-large"

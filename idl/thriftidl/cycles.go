@@ -123,5 +123,10 @@ func (r *resolver) reportRing(def *schema.StructDef, ring []*schema.Field, where
 	for _, f := range ring[:min(len(ring), mostNotes)] {
 		d.Notes = append(d.Notes, note(f.Span(), "%s needs %s here", clip(f.Struct().Name()), clip(f.Type().Struct().Name())))
 	}
-	d.Hint = "make one of these fields optional"
+	d.Hint = "a union needs a field of another kind"
+	for _, f := range ring {
+		if f.Requiredness() == schema.Required {
+			d.Hint = "make one of these fields optional"
+		}
+	}
 }

@@ -100,7 +100,8 @@ func (r *resolver) enum(u *unit, n *enumNode) *schema.EnumDef {
 		if v.value != nil {
 			next, place = v.value.value, v.value.pos
 		}
-		if next < math.MinInt32 || next > math.MaxInt32 {
+		fits := next >= math.MinInt32 && next <= math.MaxInt32
+		if !fits {
 			r.errorf(u, place, codeEnumValueRange, "the number %d of %s does not fit in 32 bits", next, clip(v.name.name)).
 				Hint = "enums travel as i32; use constants of type i64 for larger numbers"
 			next = 0
@@ -112,11 +113,11 @@ func (r *resolver) enum(u *unit, n *enumNode) *schema.EnumDef {
 			continue
 		}
 		byName[v.name.name] = v
-		if first := byNumber[next]; first != nil {
+		if first := byNumber[next]; first != nil && fits {
 			d := r.warnf(u, place, codeDuplicateEnumValue, "%s and %s have the same number %d", clip(first.name.name), clip(v.name.name), next)
 			d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used here"))
 			d.Hint = "the first name is the one that is shown; thriftgo refuses this"
-		} else {
+		} else if fits {
 			byNumber[next] = v
 		}
 		values = append(values, &schema.EnumValue{

@@ -23,11 +23,12 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// didYouMean returns a hint that names the nearest candidate, or "".
-func didYouMean(name string, candidates []string) string {
+// didYouMean returns a hint that names the nearest candidate, with what has to
+// stand before it, or "".
+func didYouMean(before, name string, candidates []string) string {
 	slices.SortFunc(candidates, cmp.Compare[string])
 	if near := nearest(name, candidates); near != "" {
-		return "did you mean " + near + "?"
+		return "did you mean " + before + near + "?"
 	}
 	return ""
 }

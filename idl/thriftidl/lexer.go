@@ -10,13 +10,12 @@ import (
 
 // lexed is a file cut into tokens; the last one is tokEOF.
 type lexed struct {
-	src      *diag.Source
-	text     string
-	tokens   []token
-	docs     []pos // documentation comments, with their delimiters
-	firstDoc int32 // index into docs, plus one, of the first comment before the first token
-	// multiline is set if a string runs over an end of line.
-	multiline bool
+	src       *diag.Source
+	text      string
+	tokens    []token
+	docs      []pos // documentation comments, with their delimiters
+	firstDoc  int32 // index into docs, plus one, of the first comment before the first token
+	multiline int   // strings that run over an end of line
 }
 
 // lexer cuts text into tokens. It reports what it cannot read and goes on.
@@ -274,6 +273,7 @@ func (l *lexer) number() {
 		l.digits(isAlnum)
 		l.rep.errorf(l.span(start, l.at), codeBadNumber, "%q is neither a number nor a name", clip(l.text[start:l.at])).
 			Hint = "a name must not start with a digit"
+		kind = tokIdent
 	}
 	l.emit(kind, start, kwNone)
 }
@@ -294,7 +294,7 @@ func (l *lexer) str(quote byte) {
 		case c == quote:
 			l.at++
 			if lineEnd >= 0 {
-				l.multiline = true
+				l.multiline++
 				l.rep.warnf(l.span(start, lineEnd), codeMultilineString, "the string runs over several lines").
 					Hint = "the Apache compiler refuses this; write \\n instead"
 			}

@@ -37,6 +37,9 @@ func Sources(files map[string][]byte) Option {
 			c.sources = make(map[string][]byte, len(files))
 		}
 		for name, text := range files {
+			if text == nil {
+				text = []byte{} // a file without text, rather than a file that is not there
+			}
 			c.sources[cleanPath(name)] = text
 		}
 	}
@@ -62,7 +65,8 @@ func Load(path string, opts ...Option) (*schema.File, diag.List) {
 	l := &loader{cfg: cfg, units: make(map[string]*unit)}
 	root := l.open(path)
 	if root == nil {
-		l.rep.errorf(diag.Span{}, codeFileUnreadable, "%s: %s", path, l.why)
+		nowhere := diag.Span{Source: diag.NewSource(path, nil)}
+		l.rep.errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", l.why)
 		return nil, l.rep.list
 	}
 	l.read(root, 0)
@@ -186,24 +190,30 @@ func (l *loader) read(u *unit, depth int) {
 	}()
 	if len(u.src.Text) > maxFileSize {
 		u.tree = &fileNode{src: u.src}
-		l.rep.errorf(diag.Span{Source: u.src}, codeFileTooLarge, "the file is larger than %d MiB", maxFileSize>>20)
+		l.rep.errorf(diag.Span{Source: diag.NewSource(u.path, nil)}, codeFileTooLarge, "the file is larger than %d MiB", maxFileSize>>20)
 		return
 	}
 	u.tree = parse(u.src, &l.rep)
-	seen := make(map[*unit]*includeNode)
+	type includedAs struct {
+		unit  *unit
+		alias string
+	}
+	seen := make(map[includedAs]*includeNode)
 	for _, node := range u.tree.includes {
 		target := l.find(u, node)
 		if target == nil {
 			continue
 		}
-		if first := seen[target]; first != nil {
+		alias := node.alias
+		if alias == "" {
+			alias = programName(node.path)
+		}
+		if first := seen[includedAs{target, alias}]; first != nil {
 			d := l.rep.warnf(u.span(node.pos), codeDuplicateInclude, "%q is included twice", clip(node.path))
 			d.Notes = append(d.Notes, note(u.span(first.pos), "first included here"))
-			if first.alias == node.alias {
-				continue
-			}
+			continue
 		}
-		seen[target] = node
+		seen[includedAs{target, alias}] = node
 		switch {
 		case target.state == reading:
 			l.cycle(u, node, target)
@@ -214,10 +224,6 @@ func (l *loader) read(u *unit, depth int) {
 		case target.state == unread:
 			target.via = node
 			l.read(target, depth+1)
-		}
-		alias := node.alias
-		if alias == "" {
-			alias = programName(node.path)
 		}
 		u.includes = append(u.includes, include{node: node, alias: alias, unit: target})
 	}

@@ -348,7 +348,6 @@ func (p *parser) stream(m *methodNode) bool {
 	s := m.stream
 	if s.server != nil {
 		p.errorAt(codeStreamElement, "the method has two streams")
-		return false
 	}
 	var ok bool
 	if s.server, s.serverThrows, ok = p.typeThrows(); !ok {
@@ -362,7 +361,6 @@ func (p *parser) sink(m *methodNode) bool {
 	p.next()
 	if m.stream != nil {
 		p.errorAt(codeStreamElement, "the sink must stand before the stream, and there can be only one")
-		return false
 	}
 	s := &streamNode{}
 	m.stream = s

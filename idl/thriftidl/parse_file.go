@@ -11,6 +11,7 @@ func (p *parser) parseFile() {
 	}
 	for p.peek().kind != tokEOF {
 		start := p.at
+		p.part = start
 		if !p.statement() {
 			p.skipStatement(start)
 		}

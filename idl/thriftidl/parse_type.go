@@ -112,6 +112,10 @@ func (p *parser) annotation() (*annotNode, bool) {
 func (p *parser) structuredAnnotations() (list []*annotNode, ok bool) {
 	for p.peek().kind == '@' {
 		start := p.next().span.start
+		if p.peek().nl {
+			p.unexpected("the name of an annotation")
+			return nil, false
+		}
 		name, ok := p.name("the name of an annotation")
 		if !ok {
 			return nil, false
@@ -189,6 +193,10 @@ func (p *parser) pair(n *valueNode, depth int) bool {
 		return false
 	}
 	if p.peek().kind != ':' {
+		if n.broken {
+			return false
+		}
+		n.broken = true
 		d := p.unexpected("':' after the key")
 		if k := p.peek().kind; k == ',' || k == '}' {
 			d.Hint = "braces are for maps and structs; lists and sets are written [a, b]"
@@ -269,8 +277,6 @@ func (p *parser) intLiteral() (*intNode, bool) {
 		}
 	case strings.Contains(err.Error(), strconv.ErrRange.Error()):
 		p.rep.errorf(p.file.span(span), codeOutOfRange, "the number %s does not fit in 64 bits", clip(text))
-	case len(p.textOf(t.span)) > 0 && isLetter(digits[len(digits)-1]) && base == 10:
-		// The lexer has reported it.
 	default:
 		p.rep.errorf(p.file.span(span), codeBadNumber, "%q is no number", clip(text))
 	}

@@ -17,18 +17,20 @@ type parser struct {
 	// error at the same token would be an echo.
 	lastError int
 	depth     int // bodies around the next token
+	part      int // the token at which the part of a body or file being read starts
 }
 
 // parse reads a file. It always returns a tree, which holds what could be read.
 func parse(src *diag.Source, rep *reporter) *fileNode {
 	trial := &reporter{}
 	file, multiline := parseOnce(src, trial, false)
-	if multiline && trial.errors > 0 {
-		// A string over several lines and a mistake: probably a quote is missing
-		// and the string swallowed what follows. Keep the reading with fewer errors.
+	if multiline > 0 && trial.errors > 0 {
+		// A string over several lines and a mistake: perhaps a quote is missing and
+		// the string swallowed what follows. A missing quote is one error if strings
+		// end at lines; a string that is meant to run on is two, one at each end.
 		strict := &reporter{}
 		strictFile, _ := parseOnce(src, strict, true)
-		if strict.errors <= trial.errors {
+		if strict.errors <= trial.errors+multiline {
 			file, trial = strictFile, strict
 		}
 	}
@@ -36,7 +38,7 @@ func parse(src *diag.Source, rep *reporter) *fileNode {
 	return file
 }
 
-func parseOnce(src *diag.Source, rep *reporter, endStringsAtLines bool) (file *fileNode, multiline bool) {
+func parseOnce(src *diag.Source, rep *reporter, endStringsAtLines bool) (file *fileNode, multiline int) {
 	p := &parser{
 		lexed: lex(src, rep, endStringsAtLines), file: &fileNode{src: src}, rep: rep, lastError: -1,
 	}
@@ -89,9 +91,15 @@ func (p *parser) expect(kind tokenKind, where string) bool {
 	return false
 }
 
-// unexpected reports that something else was wanted at the next token.
+// unexpected reports that something else was wanted at the next token. Where
+// that token starts a new line, what is missing belongs to the end of the line
+// before, unless the token is the first of what is being read.
 func (p *parser) unexpected(wanted string) *diag.Diagnostic {
-	return p.errorAt(codeSyntax, "expected %s, found %s", wanted, p.describe(p.peek()))
+	found := p.describe(p.peek())
+	if t := p.peek(); t.nl && t.kind != tokEOF && p.at > p.part {
+		found = "the end of the line"
+	}
+	return p.errorAt(codeSyntax, "expected %s, found %s", wanted, found)
 }
 
 // errorAt reports an error at the next token, unless one was just reported there.
@@ -100,7 +108,11 @@ func (p *parser) errorAt(code, format string, args ...any) *diag.Diagnostic {
 		return &diag.Diagnostic{}
 	}
 	p.lastError = p.at
-	return p.rep.errorf(p.file.span(p.peek().span), code, format, args...)
+	place := p.peek().span
+	if t := p.peek(); p.at > 0 && (t.kind == tokEOF || code == codeSyntax && t.nl && p.at > p.part) {
+		place = pos{p.prevEnd(), p.prevEnd()}
+	}
+	return p.rep.errorf(p.file.span(place), code, format, args...)
 }
 
 func (p *parser) describe(t *token) string {
@@ -197,6 +209,13 @@ func (p *parser) startsDeclaration() bool {
 	return false
 }
 
+// startsMethod reports whether the next token starts a method on a line of its
+// own, beyond doubt: arguments that reach one lack their parenthesis.
+func (p *parser) startsMethod() bool {
+	t := p.peek()
+	return t.nl && (t.kw == kwVoid || t.kw == kwOneway || t.kw == kwAsync) && p.peekAt(1).kind == tokIdent
+}
+
 // body reads the parts of a declaration between open, which is the next token,
 // and its partner. part reads one; after a mistake the loop finds the next.
 func (p *parser) body(open, end tokenKind, where string, part func() bool) bool {
@@ -216,12 +235,13 @@ func (p *parser) body(open, end tokenKind, where string, part func() bool) bool 
 		case t.kind == end:
 			p.next()
 			return true
-		case t.kind == tokEOF || t.kind == '}' || p.startsDeclaration():
+		case t.kind == tokEOF || t.kind == '}' || p.startsDeclaration() || end == ')' && p.startsMethod():
 			d := p.errorAt(codeMissingBrace, "expected '%c' before %s", end, p.describe(t))
 			d.Notes = append(d.Notes, note(p.file.span(opening), "to close this '%c'", open))
 			return true
 		}
 		start := p.at
+		p.part = start
 		if !part() {
 			p.skipPart(start, end)
 		}

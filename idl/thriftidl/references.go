@@ -61,7 +61,7 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 	for _, v := range named.Values() {
 		names = append(names, v.Name)
 	}
-	e.errorf(n.pos, codeUnknownConstant, "the enum %s has no %s", clip(qualifier), clip(last)).Hint = didYouMean(last, names)
+	e.errorf(n.pos, codeUnknownConstant, "the enum %s has no %s", clip(qualifier), clip(last)).Hint = didYouMean(clip(qualifier)+".", last, names)
 	return named, nil, true
 }
 
@@ -81,12 +81,12 @@ func (e *evaluator) enumValue(enum *schema.EnumDef, v *schema.EnumValue, n *valu
 	case k == schema.Enum && t.Enum() == enum:
 		return &schema.Value{Kind: schema.EnumeratorValue, Int: v.Value, Enumerator: v}
 	case k == schema.Enum:
-		e.mismatch(n.pos, "of the enum "+clip(enum.Name()), t)
+		e.mismatch(n.pos, "one of the enum "+clip(enum.Name()), t)
 		return nil
 	case k.IsInteger() || k == schema.Double || k == schema.Float:
 		return e.integer(v.Value, n.pos, t)
 	}
-	e.mismatch(n.pos, "of the enum "+clip(enum.Name()), t)
+	e.mismatch(n.pos, "one of the enum "+clip(enum.Name()), t)
 	return nil
 }
 
@@ -97,13 +97,13 @@ func (e *evaluator) unknownConstant(n *valueNode, t *schema.Type) {
 		d.Hint = "did you mean true?"
 	case t.Kind() == schema.Bool && (name == "False" || name == "FALSE" || name == "no"):
 		d.Hint = "did you mean false?"
-	case t.Kind() == schema.Enum && splitsToBare(name):
+	case t.Kind() == schema.Enum && isSimple(name):
 		names := make([]string, 0, len(t.Enum().Values()))
 		for _, v := range t.Enum().Values() {
-			names = append(names, t.Enum().Name()+"."+v.Name)
+			names = append(names, v.Name)
 		}
-		d.Hint = didYouMean(t.Enum().Name()+"."+name, names)
-	case t.Kind() == schema.String && splitsToBare(name):
+		d.Hint = didYouMean(e.qualified(t.Enum())+".", name, names)
+	case t.Kind() == schema.String && isSimple(name):
 		d.Hint = "a string stands in quotes"
 	default:
 		d.Hint = e.r.unknownHint(e.unit, name, func(s *scope) []string {
@@ -116,7 +116,8 @@ func (e *evaluator) unknownConstant(n *valueNode, t *schema.Type) {
 	}
 }
 
-func splitsToBare(name string) bool {
+// isSimple reports whether name has no dots.
+func isSimple(name string) bool {
 	qualifier, _ := splitName(name)
 	return qualifier == ""
 }
@@ -186,7 +187,7 @@ func (e *evaluator) convert(v *schema.Value, from *schema.Type, n *valueNode, t 
 			return e.convertMap(v, from, n, t)
 		}
 	}
-	e.mismatch(n.pos, "of type "+clip(from.String()), t)
+	e.mismatch(n.pos, "one of type "+clip(from.String()), t)
 	return nil
 }
 

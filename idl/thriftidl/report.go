@@ -47,12 +47,10 @@ func (r *reporter) warnf(span diag.Span, code, format string, args ...any) *diag
 	return d
 }
 
-// absorb adds what another reporter gathered.
+// absorb adds what another reporter gathered, which is bounded likewise: its
+// last one, that says that there are too many, comes when r is full too.
 func (r *reporter) absorb(o *reporter) {
 	for _, d := range o.list {
-		if d.Code == codeTooMany {
-			continue
-		}
 		var to *diag.Diagnostic
 		if d.Severity == diag.Error {
 			to = r.errorf(d.Span, d.Code, "%s", d.Message)

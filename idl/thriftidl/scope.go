@@ -1,6 +1,7 @@
 package thriftidl
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -120,17 +121,21 @@ func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string
 				}
 			}
 		}
-		return didYouMean(last, candidates)
+		return didYouMean("", last, candidates)
 	}
 	var aliases []string
 	for _, inc := range u.includes {
 		if inc.alias == qualifier {
-			return didYouMean(last, names(&inc.unit.scope))
+			return didYouMean(clip(qualifier)+".", last, names(&inc.unit.scope))
 		}
 		aliases = append(aliases, inc.alias)
 	}
-	if hint := didYouMean(qualifier, aliases); hint != "" {
-		return hint
+	slices.Sort(aliases)
+	if near := nearest(qualifier, aliases); near != "" {
+		return "did you mean " + near + "." + clip(last) + "?"
+	}
+	if first, _, _ := strings.Cut(qualifier, "."); u.scope.types[first] != nil {
+		return ""
 	}
 	return "no file is included as " + clip(qualifier)
 }

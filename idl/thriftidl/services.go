@@ -73,8 +73,10 @@ func (r *resolver) parent(sym *serviceSym) *serviceSym {
 	r.errorf(sym.unit, name.pos, codeUnknownService, "the service %s is not declared", clip(name.name)).
 		Hint = r.unknownHint(sym.unit, name.name, func(s *scope) []string {
 		names := make([]string, 0, len(s.services))
-		for n := range s.services {
-			names = append(names, n)
+		for n, other := range s.services {
+			if other != sym {
+				names = append(names, n)
+			}
 		}
 		return names
 	})

@@ -129,14 +129,11 @@ func (e *evaluator) errorf(p pos, code, format string, args ...any) *diag.Diagno
 
 // mismatch reports that a value does not fit its type.
 func (e *evaluator) mismatch(p pos, found string, t *schema.Type) *diag.Diagnostic {
-	return e.errorf(p, codeTypeMismatch, "%s is %s, not %s", e.what, describeType(t), found)
-}
-
-func describeType(t *schema.Type) string {
+	wanted := clip(t.String())
 	if td := t.Typedef(); td != nil {
-		return "of type " + clip(td.Name()) + " (" + clip(t.String()) + ")"
+		wanted = clip(td.Name()) + " (" + wanted + ")"
 	}
-	return "of type " + clip(t.String())
+	return e.errorf(p, codeTypeMismatch, "expected a value of type %s, found %s", wanted, found)
 }
 
 // eval evaluates n as a value of type t. It returns nil if that fails, which it
@@ -219,8 +216,7 @@ func (e *evaluator) boolean(b bool, p pos, t *schema.Type) *schema.Value {
 		e.r.warnf(e.unit, p, codeBoolNumber, "%t is read as the number %d", b, i).Hint = "write the number"
 		return e.integer(i, p, t)
 	}
-	found := "a bool"
-	e.mismatch(p, found, t)
+	e.mismatch(p, "a bool", t)
 	return nil
 }
 
@@ -253,8 +249,9 @@ func (e *evaluator) str(s string, p pos, t *schema.Type) *schema.Value {
 		return &schema.Value{Kind: schema.StringValue, String: id}
 	case schema.Enum:
 		d := e.mismatch(p, "a string", t)
-		if v := t.Enum().ByName(s); v != nil {
-			d.Hint = "write " + t.Enum().Name() + "." + v.Name
+		_, last := splitName(s)
+		if v := t.Enum().ByName(last); v != nil {
+			d.Hint = "write " + e.qualified(t.Enum()) + "." + v.Name
 		}
 		return nil
 	}
@@ -375,7 +372,13 @@ func (e *evaluator) mapping(n *valueNode, t *schema.Type, level int) *schema.Val
 func (e *evaluator) structFromMap(n *valueNode, t *schema.Type, level int) *schema.Value {
 	inits := make([]fieldInit, 0, len(n.pairs))
 	for _, pair := range n.pairs {
-		if pair.key.form != stringForm {
+		switch {
+		case pair.key.form == nameForm && isSimple(pair.key.name.name):
+			e.r.warnf(e.unit, pair.key.pos, codeBareFieldName, "the field's name stands without quotes").
+				Hint = "the Apache compiler wants \"" + clip(pair.key.name.name) + "\""
+			inits = append(inits, fieldInit{name: pair.key.name, value: pair.value})
+			continue
+		case pair.key.form != stringForm:
 			e.errorf(pair.key.pos, codeTypeMismatch, "a field of %s must be named by a string", clip(t.String())).
 				Hint = `write {"field": value}`
 			return nil
@@ -413,7 +416,7 @@ func (e *evaluator) structValue(n *valueNode, inits []fieldInit, t *schema.Type,
 		f := def.FieldByName(init.name.name)
 		if f == nil {
 			e.errorf(init.name.pos, codeUnknownField, "%s has no field %q", clip(def.Name()), clip(init.name.name)).
-				Hint = didYouMean(init.name.name, fieldNames(def))
+				Hint = didYouMean("", init.name.name, fieldNames(def))
 			failed = true
 			continue
 		}

@@ -18,13 +18,18 @@ import (
 //   - A container whose elements have another wire type is a type mismatch at
 //     the container's header. An empty one has no elements that could.
 //   - A required field that is absent is reported at the stop of its struct.
+//   - A union without exactly one field, where that is checked, is reported at
+//     its start; an element that its set has already, at the element.
 //   - What cannot be read is reported where the part begins: a number, the
 //     length before a string, the header of a field or container.
 
-// Rules are the options of decoding that change its results.
+// Rules are the options that change results.
 type Rules struct {
-	MaxDepth int  // levels of structs and containers; 0 means thriftwire.MaxDepth
-	Strict   bool // refuse fields of another wire type than the schema's
+	MaxDepth     int  // levels of structs and containers; 0 means thriftwire.MaxDepth
+	MaxContainer int  // elements of a list, set or map; 0 means no limit
+	Strict       bool // refuse fields of another wire type than the schema's
+	CheckUnions  bool // refuse unions that have not exactly one field set
+	CheckSets    bool // refuse sets with equal elements
 }
 
 // Decode reads a struct from the front of b and returns it with the number of
@@ -83,6 +88,13 @@ func (r *reader) took(n int) {
 		fail(CodeOf(n), r.pos, thriftwire.Error(n).Error())
 	}
 	r.pos += n
+}
+
+// limit refuses a container of more elements than the rules allow.
+func (r *reader) limit(size int) {
+	if r.rules.MaxContainer > 0 && size > r.rules.MaxContainer {
+		fail(diag.SizeLimit, r.pos, "too many elements")
+	}
 }
 
 func (r *reader) value(t *schema.Type, depth int) *schema.Value {
@@ -154,12 +166,25 @@ func pick[T any](first bool, a, b T) T {
 func (r *reader) list(t *schema.Type, depth int) *schema.Value {
 	v := &schema.Value{Kind: schema.ListValue}
 	elem, size, n := pick(r.p == Binary, thriftwire.ConsumeList, r.p.dialect().ConsumeList)(r.b[r.pos:])
+	r.limit(size)
 	if size > 0 && elem != Wire(t.Elem()) {
 		fail(diag.TypeMismatch, r.pos, "type mismatch")
 	}
 	r.took(n)
+	starts := make([]int, 0, size)
 	for i := range size {
+		starts = append(starts, r.pos)
 		within(func(f *diag.Fault) *diag.Fault { return f.Index(i) }, func() { v.List = append(v.List, r.value(t.Elem(), depth)) })
+	}
+	if t.Kind() == schema.Set && r.rules.CheckSets {
+		seen := map[string]bool{}
+		for i, e := range v.List {
+			if text := Format(t.Elem(), e); seen[text] {
+				within(func(f *diag.Fault) *diag.Fault { return f.Index(i) }, func() { fail(diag.DuplicateKey, starts[i], "equal elements") })
+			} else {
+				seen[text] = true
+			}
+		}
 	}
 	return v
 }
@@ -167,6 +192,7 @@ func (r *reader) list(t *schema.Type, depth int) *schema.Value {
 func (r *reader) mapping(t *schema.Type, depth int) *schema.Value {
 	v := &schema.Value{Kind: schema.MapValue}
 	key, elem, size, n := pick(r.p == Binary, thriftwire.ConsumeMap, r.p.dialect().ConsumeMap)(r.b[r.pos:])
+	r.limit(size)
 	if size > 0 && (key != Wire(t.Key()) || elem != Wire(t.Elem())) {
 		fail(diag.TypeMismatch, r.pos, "type mismatch")
 	}
@@ -210,6 +236,7 @@ func KeyText(t *schema.Type, v *schema.Value) string {
 
 func (r *reader) structure(s *schema.StructDef, depth int) *schema.Value {
 	fields := make([]*schema.Value, len(s.Fields()))
+	begin, count := r.pos, 0
 	var last int16
 	for {
 		start := r.pos
@@ -221,6 +248,7 @@ func (r *reader) structure(s *schema.StructDef, depth int) *schema.Value {
 		f := s.FieldByID(int32(h.ID))
 		switch {
 		case f != nil && Wire(f.Type()) == h.Type:
+			count++
 			within(func(e *diag.Fault) *diag.Fault { return e.Field(f.Name()) }, func() {
 				if h.Type == thriftwire.Bool && r.p != Binary {
 					fields[f.Index()] = &schema.Value{Kind: schema.BoolValue, Bool: h.True}
@@ -233,6 +261,9 @@ func (r *reader) structure(s *schema.StructDef, depth int) *schema.Value {
 		default:
 			within(func(e *diag.Fault) *diag.Fault { return e.Field(strconv.Itoa(int(h.ID))) }, func() { r.skip(h.Type, depth) })
 		}
+	}
+	if s.Flavor() == schema.Union && r.rules.CheckUnions && count != 1 {
+		fail(diag.InvalidUnion, begin, "not one field")
 	}
 	v := &schema.Value{Kind: schema.StructValue}
 	for i, f := range s.Fields() {

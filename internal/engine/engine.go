@@ -91,23 +91,30 @@ type DecodeOptions struct {
 	Pool         *Pool
 }
 
-// Pool keeps the unused rest of chunks between messages. It is safe for
-// concurrent use.
+// Pool keeps decode states between messages. What it keeps carries nothing of
+// a message: unused chunk memory and cleared places. It is safe for concurrent use.
 type Pool struct {
-	chunks    sync.Pool
+	states    sync.Pool
 	chunkSize int
 }
 
-// NewPool returns a pool of chunks of chunkSize bytes; 0 means mem.DefaultChunk.
-func NewPool(chunkSize int) *Pool { return &Pool{chunkSize: chunkSize} }
-
-// Get returns a chunk for one goroutine's use until Put.
-func (p *Pool) Get() *mem.Chunk {
-	if c, ok := p.chunks.Get().(*mem.Chunk); ok {
-		return c
-	}
-	return &mem.Chunk{Size: p.chunkSize}
+// State is what one decode works with.
+type State struct {
+	Chunk mem.Chunk
+	// Run is the engine's own part; an engine that finds another's replaces it.
+	Run any
 }
 
-// Put gives a chunk back.
-func (p *Pool) Put(c *mem.Chunk) { p.chunks.Put(c) }
+// NewPool returns a pool of states with chunks of chunkSize bytes; 0 means mem.DefaultChunk.
+func NewPool(chunkSize int) *Pool { return &Pool{chunkSize: chunkSize} }
+
+// Get returns a state for one goroutine's use until Put.
+func (p *Pool) Get() *State {
+	if s, ok := p.states.Get().(*State); ok {
+		return s
+	}
+	return &State{Chunk: mem.Chunk{Size: p.chunkSize}}
+}
+
+// Put gives a state back.
+func (p *Pool) Put(s *State) { p.states.Put(s) }

@@ -25,7 +25,7 @@ func TestPeersAgree(t *testing.T) {
 func replayable(calls []call) []call {
 	var out []call
 	for _, c := range calls {
-		if !c.Live {
+		if !c.Demo {
 			out = append(out, c)
 		}
 	}

@@ -8,22 +8,29 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/examples/shop"
+	"github.com/thrum-rpc/thrum/examples/shop/parcels"
+	"github.com/thrum-rpc/thrum/examples/shop/store"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // invoke makes one call on a Thrum client and returns the JSON of its result.
-func invoke(t *testing.T, client rpc.Caller, shop *schema.Service, c call) json.RawMessage {
+func invoke(t *testing.T, client rpc.Caller, service *schema.Service, c call) json.RawMessage {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	inv := &rpc.Invocation{Method: c.Method}
 	result := []byte("null")
-	if method := shop.Method(c.Method); method != nil {
+	if method := service.Method(c.Method); method != nil {
 		inv.Oneway = method.Oneway()
 		args := converter(t, method.Args())
 		inv.AppendArgs = func(dst []byte) ([]byte, error) { return args.AppendThrift(dst, c.Args) }
@@ -57,13 +64,13 @@ func converter(t *testing.T, def *schema.StructDef) *transcode.Converter {
 // TestThrumCallsApacheServers makes the calls of the list to servers in other
 // languages.
 func TestThrumCallsApacheServers(t *testing.T) {
-	calls, shop := replayable(loadCalls(t)), loadShop(t)
+	calls, service := replayable(loadCalls(t)), loadShop(t)
 	peers(t, func(t *testing.T, server peer) {
 		for _, w := range server.wirings() {
 			t.Run(w.String(), func(t *testing.T) {
 				client := dial(t, server.serve(t, calls, w), w)
 				for _, c := range calls {
-					compare(t, shop, c, invoke(t, client, shop, c))
+					compare(t, service, c, invoke(t, client, service, c))
 				}
 			})
 		}
@@ -85,4 +92,68 @@ func dial(t *testing.T, port string, w wiring) rpc.Caller {
 		return rpc.Multiplexed(client, w.service)
 	}
 	return client
+}
+
+// startShop serves the demo's bookshop, with nothing sold yet, and returns its
+// port.
+func startShop(t *testing.T) (*store.Store, string) {
+	t.Helper()
+	books := store.New()
+	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler))) // some calls fail as they should
+	for _, service := range []*rpc.Service{shop.NewShopService(books), parcels.NewParcelsService(store.Parcels{})} {
+		if err := server.Register(service); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(listener)
+	t.Cleanup(func() { server.Close() })
+	return books, strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// TestApacheClientsCallTheDemo lets clients in other languages make the calls
+// of the list.
+func TestApacheClientsCallTheDemo(t *testing.T) {
+	calls, service := loadCalls(t), loadShop(t)
+	peers(t, func(t *testing.T, client peer) {
+		for _, w := range client.wirings() {
+			t.Run(w.String(), func(t *testing.T) {
+				books, port := startShop(t)
+				for i, got := range client.call(t, calls, port, w) {
+					compare(t, service, calls[i], got)
+				}
+				checkOneway(t, books)
+			})
+		}
+	})
+}
+
+// TestThrumCallsTheDemo makes the same calls with Thrum on both sides.
+func TestThrumCallsTheDemo(t *testing.T) {
+	calls, service := loadCalls(t), loadShop(t)
+	for _, w := range []wiring{{"framed", "binary", ""}, {"unframed", "binary", "Shop"}} {
+		t.Run(w.String(), func(t *testing.T) {
+			books, port := startShop(t)
+			client := dial(t, port, w)
+			for _, c := range calls {
+				compare(t, service, c, invoke(t, client, service, c))
+			}
+			checkOneway(t, books)
+		})
+	}
+}
+
+// checkOneway checks that the oneway calls of the list arrived. They came
+// before calls that were answered, on the same connection.
+func checkOneway(t *testing.T, books *store.Store) {
+	t.Helper()
+	if notes := books.Notes(); !slices.Equal(notes, []string{"from a peer ✉"}) {
+		t.Errorf("the log holds %q", notes)
+	}
+	if views := books.Views(2); views != 1 {
+		t.Errorf("the book was looked at %d times, want 1", views)
+	}
 }

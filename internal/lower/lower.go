@@ -155,7 +155,7 @@ func (l *lowering) fold() {
 		if p.IsStruct() {
 			p.Base = 1
 		}
-		kept := p.Ops[:0:0]
+		var kept []plan.Op
 		for _, op := range p.Ops {
 			if op.Code.Width() > 0 && op.Flags&(plan.Deref|plan.Default) == 0 {
 				p.Base += int(op.Fixed)

@@ -46,10 +46,20 @@ func (c *Chunk) refill(n int) []byte {
 
 // Copy returns a copy of b.
 func (c *Chunk) Copy(b []byte) []byte {
+	if n := len(b); n <= len(c.free) && n > 0 {
+		s := c.free[:n:n]
+		c.free = c.free[n:]
+		copy(s, b)
+		return s
+	}
+	return c.copySlow(b)
+}
+
+func (c *Chunk) copySlow(b []byte) []byte {
 	if len(b) == 0 {
 		return []byte{}
 	}
-	s := c.Take(len(b), 1)
+	s := c.refill(len(b))
 	copy(s, b)
 	return s
 }

@@ -2,7 +2,9 @@ package jsonwire_test
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -173,6 +175,93 @@ func TestFloatsReadBackExactly(t *testing.T) {
 		}
 		if back, n := jsonwire.ConsumeFloat(text, 32); math.Float32bits(float32(back)) != math.Float32bits(f) || n != len(text) {
 			t.Fatalf("%v comes back from %s as %v", f, text, back)
+		}
+	}
+}
+
+func TestBase64(t *testing.T) {
+	for _, x := range []struct {
+		text, want    string
+		strict, loose bool
+	}{
+		{"", "", true, true}, {"/w==", "\xff", true, true}, {"AAEC", "\x00\x01\x02", true, true}, {"AAE=", "\x00\x01", true, true},
+		{"AAECAwQFBgcICQ==", "\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09", true, true},
+		{"/w", "\xff", false, true}, {"/w=", "\xff", false, true}, {"_-8", "\xff\xef", false, true}, {"/x==", "\xff", false, true},
+		{"/===", "", false, false}, {"A", "", false, false}, {"AAECA", "", false, false}, {"=", "", false, false}, {"====", "", false, false},
+		{"AA=A", "", false, false}, {"AAEC\n", "", false, false}, {"AAECAAECAAE*", "", false, false}, {"AAEC*AECAAEC", "", false, false}, {"AA==AA==", "", false, false},
+	} {
+		for _, loose := range []bool{false, true} {
+			out, ok := jsonwire.AppendUnbase64([]byte("kept"), []byte(x.text), loose)
+			want, valid := "kept", x.strict
+			if loose {
+				valid = x.loose
+			}
+			if valid {
+				want += x.want
+			}
+			if ok != valid || string(out) != want {
+				t.Errorf("%q, loose %v: %q, %v", x.text, loose, out, ok)
+			}
+		}
+	}
+	r := rand.New(rand.NewPCG(8, 8))
+	for n := range 200 {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		out, ok := jsonwire.AppendUnbase64([]byte("kept"), []byte(base64.StdEncoding.EncodeToString(b)), n%2 == 0)
+		if !ok || string(out) != "kept"+string(b) {
+			t.Errorf("%x comes back as %x", b, out)
+		}
+	}
+}
+
+// FuzzBase64 compares the strict reader with encoding/base64, which steps over
+// line ends.
+func FuzzBase64(f *testing.F) {
+	f.Add([]byte("AAECAwQFBgcICQ=="))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		want, err := base64.StdEncoding.Strict().DecodeString(string(b))
+		valid := err == nil && !bytes.ContainsAny(b, "\r\n")
+		out, ok := jsonwire.AppendUnbase64(nil, b, false)
+		if ok != valid || ok && !bytes.Equal(out, want) {
+			t.Fatalf("%q gives %x, %v; want %x, %v", b, out, ok, want, err)
+		}
+		if loose, looseOK := jsonwire.AppendUnbase64(nil, b, true); ok && (!looseOK || !bytes.Equal(loose, out)) {
+			t.Fatalf("%q gives %x if loose", b, loose)
+		}
+	})
+}
+
+// Decimals of every length and exponent, and those exactly between two floats,
+// must give what strconv gives.
+func TestDecimalsReadAsStrconvReadsThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	check := func(text string) {
+		want, err := strconv.ParseFloat(text, 64)
+		got, n := jsonwire.ConsumeFloat([]byte(text), 64)
+		if err != nil && n != jsonwire.ErrRange || err == nil && (n != len(text) || math.Float64bits(got) != math.Float64bits(want)) {
+			t.Fatalf("%s reads as %v (%d), strconv gives %v, %v", text, got, n, want, err)
+		}
+	}
+	for i := range 300000 {
+		m := r.Uint64() >> r.IntN(64)
+		exp := r.IntN(700) - 370
+		switch i % 4 {
+		case 1: // near the least floats
+			exp = -300 - r.IntN(60)
+		case 2: // near the greatest
+			exp = 280 + r.IntN(30)
+		case 3: // exactly between two floats, where the exponent allows it
+			m, exp = 1<<53+2*(m>>11)+1, r.IntN(60)-30
+		}
+		check(fmt.Sprintf("%de%d", m, exp))
+		text := strconv.FormatUint(m, 10)
+		point := r.IntN(len(text))
+		check(fmt.Sprintf("%s.%se%d", "0", text, exp))
+		if point > 0 && text[0] != '0' {
+			check(fmt.Sprintf("-%s.%s", text[:point], text[point:]))
 		}
 	}
 }

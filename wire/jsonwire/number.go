@@ -1,11 +1,12 @@
 package jsonwire
 
 import (
+	"encoding/binary"
 	"math"
 	"strconv"
 )
 
-// This file reads and writes numbers.
+// This file reads integers, steps over numbers and writes both kinds.
 
 func digit(c byte) bool { return c-'0' <= 9 }
 
@@ -69,24 +70,40 @@ func missingDigit(b []byte, i int) int {
 // exact: 1.0 and 1e3 are integers, 1.5 is ErrInteger, what the type cannot
 // hold is ErrRange.
 func ConsumeInt(b []byte, bits int) (int64, int) {
-	i := 0
+	start := 0
 	neg := len(b) > 0 && b[0] == '-'
 	if neg {
-		i = 1
+		start = 1
 	}
-	start := i
-	var v uint64
+	v, i := digits(b, start, 0)
+	// Up to 19 digits cannot overflow; what is longer or not a plain integer
+	// takes the long way.
+	n := i - start
+	if n == 0 || n > 19 || (n > 1 && b[start] == '0') || (i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e')) {
+		return consumeIntSlow(b, bits)
+	}
+	return signed(v, neg, bits, i)
+}
+
+// digits reads the decimal digits from i on as what follows v in a number,
+// modulo 1<<64, and returns where they end. It takes eight at a time where it can.
+func digits(b []byte, i int, v uint64) (uint64, int) {
+	for len(b)-i >= 8 {
+		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'0'
+		// A digit is a byte from 0 to 9 now: no high half, and none after adding 6.
+		if (x|(x+ones*6))&(ones*0xf0) != 0 {
+			break
+		}
+		x = x*10 + x>>8 // pairs of digits, in every other byte
+		x = (x&0x000000ff000000ff*(100+1000000<<32) + x>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
+		v = v*100000000 + x
+		i += 8
+	}
 	for i < len(b) && digit(b[i]) {
 		v = v*10 + uint64(b[i]-'0')
 		i++
 	}
-	// Up to 18 digits cannot overflow; what is longer or not a plain integer
-	// takes the long way.
-	n := i - start
-	if n == 0 || n > 18 || (n > 1 && b[start] == '0') || (i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e')) {
-		return consumeIntSlow(b, bits)
-	}
-	return signed(v, neg, bits, i)
+	return v, i
 }
 
 // signed gives v its sign and checks its range; n is the length read.
@@ -198,20 +215,6 @@ func exponent(b []byte) int {
 		return -e
 	}
 	return e
-}
-
-// ConsumeFloat reads a number as the nearest float of 32 or 64 bits. What
-// would become infinite is ErrRange; what is too small becomes zero.
-func ConsumeFloat(b []byte, bits int) (float64, int) {
-	n := SkipNumber(b)
-	if n < 0 {
-		return 0, n
-	}
-	v, err := strconv.ParseFloat(string(b[:n]), bits)
-	if err != nil {
-		return 0, ErrRange
-	}
-	return v, n
 }
 
 // AppendInt appends v.

@@ -24,7 +24,8 @@ type decoder struct {
 // failed is the offset that a function returns once run.fault is set.
 const failed = -1
 
-// run is the state of one Decode.
+// run is the state of one Decode. Between decodes it rests in a pool, with
+// all but its memory cleared.
 type run struct {
 	*decoder
 	b     []byte
@@ -37,11 +38,19 @@ type run struct {
 }
 
 func (d *decoder) Decode(b []byte, v mem.Pointer) (int, error) {
-	r := run{decoder: d, b: b, chunk: d.opts.Pool.Get()}
+	s := d.opts.Pool.Get()
+	r, ok := s.Run.(*run)
+	if !ok {
+		r = &run{chunk: &s.Chunk}
+		s.Run = r
+	}
+	r.decoder, r.b = d, b
 	n := r.structure(d.prog.Procs[0], v, 0, d.opts.MaxDepth)
-	d.opts.Pool.Put(r.chunk)
+	fault := r.fault
+	*r = run{chunk: r.chunk}
+	d.opts.Pool.Put(s)
 	if n < 0 {
-		return 0, r.fault
+		return 0, fault
 	}
 	return n, nil
 }
@@ -101,17 +110,16 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 		more = make([]uint64, (p.Required+63)/64)
 	}
 	for {
-		if i >= len(b) {
-			return d.eof(i, 1)
+		var head uint32
+		if len(b)-i >= 4 { // always, but for the end of a message
+			head = binary.BigEndian.Uint32(b[i:]) >> 8
+		} else if head = d.shortHead(i); d.fault != nil {
+			return failed
 		}
-		if b[i] == 0 {
+		if head < 1<<16 { // STOP
 			i++
 			break
 		}
-		if len(b)-i < 3 {
-			return d.eof(i, 3)
-		}
-		head := uint32(b[i])<<16 | uint32(b[i+1])<<8 | uint32(b[i+2])
 		if next >= len(p.Ops) || p.Ops[next].Head != head {
 			next = p.Find(head)
 			if next < 0 {
@@ -157,6 +165,22 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 			if s, i = d.bytes(op, i); i >= 0 {
 				mem.SetString(at, mem.StringOf(s))
 			}
+		case plan.Binary:
+			var s []byte
+			if s, i = d.bytes(op, i); i >= 0 {
+				mem.SetBytes(at, s)
+			}
+		case plan.Bool, plan.I8:
+			if i >= len(b) {
+				i = d.eof(i, 1)
+				break
+			}
+			v := b[i]
+			if op.Code == plan.Bool && v != 0 {
+				v = 1
+			}
+			mem.SetU8(at, v)
+			i++
 		default:
 			i = d.value(op, at, i, depth-1)
 		}
@@ -174,6 +198,20 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 		return d.fail(diag.InvalidUnion, start, "union "+p.Name+" has "+plural(count, "field")+" set, not 1")
 	}
 	return i
+}
+
+// shortHead reads a field header where fewer than 4 bytes are left.
+func (d *run) shortHead(i int) uint32 {
+	switch rest := d.b[i:]; {
+	case len(rest) == 0:
+		d.eof(i, 1)
+	case rest[0] == 0:
+	case len(rest) < 3:
+		d.eof(i, 3)
+	default:
+		return uint32(rest[0])<<16 | uint32(rest[1])<<8 | uint32(rest[2])
+	}
+	return 0
 }
 
 // box allocates what the pointer field at p points to and returns its address.

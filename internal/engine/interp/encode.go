@@ -46,8 +46,9 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 		return b, tooDeep(len(b))
 	}
 	written := 0
-	for i := range p.Ops {
-		op := &p.Ops[i]
+	buf, i := b[:cap(b)], len(b)
+	for k := range p.Ops {
+		op := &p.Ops[k]
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
 			if op.Flags&plan.Default != 0 {
@@ -61,43 +62,63 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 			}
 		}
 		written++
-		n := len(b)
-		b = room(b, int(op.Fixed))
-		w := b[n:]
-		_ = w[2]
-		w[0] = byte(op.Wire)
-		w[1] = byte(uint16(op.ID) >> 8)
-		w[2] = byte(op.ID)
+		if len(buf)-i < int(op.Fixed) {
+			buf = extend(buf, i, int(op.Fixed))
+		}
+		w := buf[i:]
 		switch op.Code {
 		case plan.I64, plan.Double:
+			_ = w[10]
+			binary.BigEndian.PutUint32(w, op.Head<<8)
 			binary.BigEndian.PutUint64(w[3:], mem.U64(at))
+			i += 11
+			continue
 		case plan.I32, plan.Float:
+			_ = w[6]
+			binary.BigEndian.PutUint32(w, op.Head<<8)
 			binary.BigEndian.PutUint32(w[3:], mem.U32(at))
+			i += 7
+			continue
 		case plan.Bool, plan.I8:
-			w[3] = mem.U8(at)
-		case plan.I16:
-			binary.BigEndian.PutUint16(w[3:], mem.U16(at))
-		case plan.String:
-			s := mem.String(at)
-			if f := checkBytes(len(s), mem.StringData(s), n); f != nil {
+			binary.BigEndian.PutUint32(w, op.Head<<8|uint32(mem.U8(at)))
+			i += 4
+			continue
+		case plan.String, plan.Binary:
+			s := mem.String(at) // a slice starts as a string does
+			if f := checkBytes(len(s), mem.StringData(s), i); f != nil {
 				return b, f.Field(op.Name)
 			}
+			_ = w[6]
+			binary.BigEndian.PutUint32(w, op.Head<<8)
 			binary.BigEndian.PutUint32(w[3:], uint32(len(s)))
-			b = append(b, s...)
-		default:
-			var f *diag.Fault
-			if b, f = e.value(b[:n+3], op, at, depth-1); f != nil {
-				return b, f.Field(op.Name)
+			i += 7
+			if len(buf)-i < len(s) {
+				buf = extend(buf, i, len(s))
 			}
+			i += copy(buf[i:], s)
+			continue
 		}
+		w[0], w[1], w[2] = byte(op.Wire), byte(op.Head>>8), byte(op.Head)
+		out, f := e.value(buf[:i+3], op, at, depth-1)
+		if f != nil {
+			return b, f.Field(op.Name)
+		}
+		buf, i = out[:cap(out)], len(out)
 	}
+	out := buf[:i]
 	if p.Unknown >= 0 {
-		b = append(b, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
+		out = append(out, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
 	}
 	if p.Union && e.opts.CheckUnion && written != 1 {
-		return b, diag.NewFault(diag.InvalidUnion, len(b), "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
+		return b, diag.NewFault(diag.InvalidUnion, len(out), "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
 	}
-	return append(b, 0), nil
+	return append(out, 0), nil
+}
+
+// extend returns buf with room for n bytes behind the first i, which are kept.
+func extend(buf []byte, i, n int) []byte {
+	b := slices.Grow(buf[:i], n)
+	return b[:cap(b)]
 }
 
 // value appends one value without a header.
@@ -234,7 +255,8 @@ func (e *encoder) isDefault(op *plan.Op, at mem.Pointer) bool {
 	case plan.String:
 		return mem.String(at) == want
 	case plan.Binary:
-		return string(mem.Bytes(at)) == want
+		b := mem.Bytes(at)
+		return b == nil || string(b) == want // nil is absent
 	default:
 		return string(mem.View[byte](at, len(want))) == want
 	}

@@ -7,12 +7,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/thrum-rpc/thrum/codec"
 	"github.com/thrum-rpc/thrum/rpc"
 )
 
@@ -48,11 +51,34 @@ func ColorFromString(s string) (Color, error) {
 // ColorPtr returns a pointer to a copy of v, for optional fields.
 func ColorPtr(v Color) *Color { return &v }
 
+// MarshalText returns the name of p, or its number if it has no name.
+func (p Color) MarshalText() ([]byte, error) {
+	if s := p.String(); s != "<UNSET>" {
+		return []byte(s), nil
+	}
+	return strconv.AppendInt(nil, int64(p), 10), nil
+}
+
+// UnmarshalText takes a name or a number.
+func (p *Color) UnmarshalText(text []byte) error {
+	v, err := ColorFromString(string(text))
+	if err != nil {
+		n, nerr := strconv.ParseInt(string(text), 10, 32)
+		if nerr != nil {
+			return err
+		}
+		v = Color(n)
+	}
+	*p = v
+	return nil
+}
+
 type Delay = time.Duration
 
 type Point struct {
-	X int32  `thrift:"x,1" frugal:"1,default,i32" json:"x"`
-	Y *int32 `thrift:"y,2,optional" frugal:"2,optional,i32" json:"y,omitempty"`
+	X              int32  `thrift:"x,1" frugal:"1,default,i32" json:"x"`
+	Y              *int32 `thrift:"y,2,optional" frugal:"2,optional,i32" json:"y,omitempty"`
+	_unknownFields []byte
 }
 
 // NewPoint returns a new Point with its defaults.
@@ -90,6 +116,10 @@ func (p *Point) String() string {
 	return fmt.Sprintf("Point(%+v)", *p)
 }
 
+// CarryingUnknownFields reports whether p was read from a message with fields
+// that the IDL does not have; they are written again with p.
+func (p *Point) CarryingUnknownFields() bool { return len(p._unknownFields) > 0 }
+
 // DeepEqual reports whether p and o are equal, field by field.
 func (p *Point) DeepEqual(o *Point) bool {
 	if p == o {
@@ -99,30 +129,32 @@ func (p *Point) DeepEqual(o *Point) bool {
 		return false
 	}
 	return p.X == o.X &&
-		(p.Y == nil) == (o.Y == nil) && (p.Y == nil || *p.Y == *o.Y)
+		(p.Y == nil) == (o.Y == nil) && (p.Y == nil || *p.Y == *o.Y) &&
+		bytes.Equal(p._unknownFields, o._unknownFields)
 }
 
 type Everything struct {
-	Id      int64                      `thrift:"id,1" frugal:"1,default,i64" json:"ident" yaml:"id"`
-	Name    string                     `thrift:"name,2,optional" frugal:"2,optional,string" json:"name,omitempty" db:"n"`
-	Points  []Point                    `thrift:"points,3" frugal:"3,default,list<Point>" json:"points"`
-	ByName  map[string]Point           `thrift:"by_name,4" frugal:"4,default,map<string:Point>" json:"by_name"`
-	ByPoint map[*Point][]Color         `thrift:"by_point,5" frugal:"5,default,map<Point:list<Color>>" json:"by_point"`
-	Raw     json.RawMessage            `thrift:"raw,6" frugal:"6,default,binary" json:"raw"`
-	Delay   time.Duration              `thrift:"delay,7" frugal:"7,default,i64" json:"delay"`
-	Wait    *time.Duration             `thrift:"wait,8,optional" frugal:"8,optional,i64" json:"wait,omitempty"`
-	Query   url.Values                 `thrift:"query,9" frugal:"9,default,map<string:list<string>>" json:"query"`
-	Large   []byte                     `thrift:"large,10" frugal:"10,default,binary,nocopy" json:"large"`
-	Color   Color                      `thrift:"color,11" frugal:"11,default,Color" json:"color"`
-	URL     string                     `thrift:"url,12" frugal:"12,default,string" json:"url"`
-	Next    *Everything                `thrift:"next,13,optional" frugal:"13,optional,Everything" json:"next,omitempty"`
-	Nested  [][]Point                  `thrift:"nested,14" frugal:"14,default,list<list<Point>>" json:"nested"`
-	Numbers []int32                    `thrift:"numbers,15,optional" frugal:"15,optional,list<i32>" json:"numbers,omitempty"`
-	Keys    [][]byte                   `thrift:"keys,16" frugal:"16,default,set<binary>" json:"keys"`
-	Deep    map[Color]map[int32][]byte `thrift:"deep,17" frugal:"17,default,map<Color:map<i32:binary>>" json:"deep"`
-	Maybe   *Color                     `thrift:"maybe,18,optional" frugal:"18,optional,Color" json:"maybe,omitempty"`
-	Ratio   float64                    `thrift:"ratio,19" frugal:"19,default,double" json:"ratio"`
-	Counts  map[*Point]int32           `thrift:"counts,20" frugal:"20,default,map<Point:i32>" json:"counts"`
+	Id             int64                      `thrift:"id,1" frugal:"1,default,i64" json:"ident" yaml:"id"`
+	Name           string                     `thrift:"name,2,optional" frugal:"2,optional,string" json:"name,omitempty" db:"n"`
+	Points         []Point                    `thrift:"points,3" frugal:"3,default,list<Point>" json:"points"`
+	ByName         map[string]Point           `thrift:"by_name,4" frugal:"4,default,map<string:Point>" json:"by_name"`
+	ByPoint        map[*Point][]Color         `thrift:"by_point,5" frugal:"5,default,map<Point:list<Color>>" json:"by_point"`
+	Raw            json.RawMessage            `thrift:"raw,6" frugal:"6,default,binary" json:"raw"`
+	Delay          time.Duration              `thrift:"delay,7" frugal:"7,default,i64" json:"delay"`
+	Wait           *time.Duration             `thrift:"wait,8,optional" frugal:"8,optional,i64" json:"wait,omitempty"`
+	Query          url.Values                 `thrift:"query,9" frugal:"9,default,map<string:list<string>>" json:"query"`
+	Large          []byte                     `thrift:"large,10" frugal:"10,default,binary,nocopy" json:"large"`
+	Color          Color                      `thrift:"color,11" frugal:"11,default,Color" json:"color"`
+	URL            string                     `thrift:"url,12" frugal:"12,default,string" json:"url"`
+	Next           *Everything                `thrift:"next,13,optional" frugal:"13,optional,Everything" json:"next,omitempty"`
+	Nested         [][]Point                  `thrift:"nested,14" frugal:"14,default,list<list<Point>>" json:"nested"`
+	Numbers        []int32                    `thrift:"numbers,15,optional" frugal:"15,optional,list<i32>" json:"numbers,omitempty"`
+	Keys           [][]byte                   `thrift:"keys,16" frugal:"16,default,set<binary>" json:"keys"`
+	Deep           map[Color]map[int32][]byte `thrift:"deep,17" frugal:"17,default,map<Color:map<i32:binary>>" json:"deep"`
+	Maybe          *Color                     `thrift:"maybe,18,optional" frugal:"18,optional,Color" json:"maybe,omitempty"`
+	Ratio          float64                    `thrift:"ratio,19" frugal:"19,default,double" json:"ratio"`
+	Counts         map[*Point]int32           `thrift:"counts,20" frugal:"20,default,map<Point:i32>" json:"counts"`
+	_unknownFields []byte
 }
 
 // NewEverything returns a new Everything with its defaults.
@@ -336,6 +368,10 @@ func (p *Everything) String() string {
 	return fmt.Sprintf("Everything(%+v)", *p)
 }
 
+// CarryingUnknownFields reports whether p was read from a message with fields
+// that the IDL does not have; they are written again with p.
+func (p *Everything) CarryingUnknownFields() bool { return len(p._unknownFields) > 0 }
+
 // DeepEqual reports whether p and o are equal, field by field.
 func (p *Everything) DeepEqual(o *Everything) bool {
 	if p == o {
@@ -395,12 +431,14 @@ func (p *Everything) DeepEqual(o *Everything) bool {
 				return false
 			}
 			return true
-		}()
+		}() &&
+		bytes.Equal(p._unknownFields, o._unknownFields)
 }
 
 type Either struct {
-	Left  *Point `thrift:"left,1,optional" frugal:"1,optional,Point" json:"left,omitempty"`
-	Right *int64 `thrift:"right,2,optional" frugal:"2,optional,i64" json:"right,omitempty"`
+	Left           *Point `thrift:"left,1,optional" frugal:"1,optional,Point" json:"left,omitempty"`
+	Right          *int64 `thrift:"right,2,optional" frugal:"2,optional,i64" json:"right,omitempty"`
+	_unknownFields []byte
 }
 
 // NewEither returns a new Either with its defaults.
@@ -454,6 +492,10 @@ func (p *Either) String() string {
 	return fmt.Sprintf("Either(%+v)", *p)
 }
 
+// CarryingUnknownFields reports whether p was read from a message with fields
+// that the IDL does not have; they are written again with p.
+func (p *Either) CarryingUnknownFields() bool { return len(p._unknownFields) > 0 }
+
 // DeepEqual reports whether p and o are equal, field by field.
 func (p *Either) DeepEqual(o *Either) bool {
 	if p == o {
@@ -463,7 +505,8 @@ func (p *Either) DeepEqual(o *Either) bool {
 		return false
 	}
 	return p.Left.DeepEqual(o.Left) &&
-		(p.Right == nil) == (o.Right == nil) && (p.Right == nil || *p.Right == *o.Right)
+		(p.Right == nil) == (o.Right == nil) && (p.Right == nil || *p.Right == *o.Right) &&
+		bytes.Equal(p._unknownFields, o._unknownFields)
 }
 
 type Options interface {
@@ -521,4 +564,13 @@ func NewOptionsService(h Options) *rpc.Service {
 		}),
 	)
 	return s
+}
+
+// PretouchOptions compiles the codecs of all methods, which their first calls
+// would do otherwise.
+func PretouchOptions() error {
+	return errors.Join(
+		func() error { _, err := codec.For[OptionsAllPointsArgs](); return err }(),
+		func() error { _, err := codec.For[OptionsAllPointsResult](); return err }(),
+	)
 }

@@ -1,9 +1,10 @@
-package gen_test
+package golden_test
 
 // What the golden packages do when they are used.
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -305,6 +306,40 @@ func TestDeepEqualSeesEachDifference(t *testing.T) {
 		if a.DeepEqual(b) {
 			t.Errorf("%s: the difference is not seen", name)
 		}
+	}
+}
+
+func TestEnumsAreTextOnRequest(t *testing.T) {
+	b, err := json.Marshal(map[options.Color][]options.Color{options.Color_RED: {options.Color_BLUE, 77}})
+	if err != nil || string(b) != `{"RED":["BLUE","77"]}` {
+		t.Errorf("%s, %v", b, err)
+	}
+	var got map[options.Color][]options.Color
+	if err := json.Unmarshal(b, &got); err != nil || got[options.Color_RED][1] != 77 {
+		t.Error(got, err)
+	}
+	if err := json.Unmarshal([]byte(`["PINK"]`), &[]options.Color{}); err == nil {
+		t.Error("PINK is taken for a colour")
+	}
+}
+
+func TestUnknownFieldsAreKeptOnRequest(t *testing.T) {
+	b, err := codec.Marshal(everything())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p options.Point // has two of the fields, under other types
+	if _, err := codec.Unmarshal(b, &p); err != nil || !p.CarryingUnknownFields() {
+		t.Fatalf("%v, carrying %v", err, p.CarryingUnknownFields())
+	}
+	if again, err := codec.Marshal(&p); err != nil || len(again) < len(b) {
+		t.Errorf("%d of %d bytes are written again, %v", len(again), len(b), err)
+	}
+}
+
+func TestPretouchCompilesAService(t *testing.T) {
+	if err := options.PretouchOptions(); err != nil {
+		t.Error(err)
 	}
 }
 

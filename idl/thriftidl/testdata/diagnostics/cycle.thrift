@@ -1,0 +1,2 @@
+include "lib/cycle2.thrift"
+struct A {}

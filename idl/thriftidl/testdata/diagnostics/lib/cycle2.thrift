@@ -1,0 +1,2 @@
+include "money.thrift"
+include "../cycle.thrift"

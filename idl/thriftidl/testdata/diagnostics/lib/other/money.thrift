@@ -1,0 +1,1 @@
+struct Amount { 1: string text }

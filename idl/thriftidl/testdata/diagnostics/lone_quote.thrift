@@ -1,0 +1,2 @@
+const string X = "x
+const i32 Y = 3

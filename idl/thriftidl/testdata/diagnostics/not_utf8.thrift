@@ -1,0 +1,2 @@
+const string LATIN = "café"
+const i32 BAD = ÿ 1

@@ -1,0 +1,3 @@
+struct A {}
+/* the rest of the file
+struct B {}

@@ -1,0 +1,146 @@
+package jsonwire
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+)
+
+//go:generate go run ./internal/powers
+
+// This file reads floats: exactly and without loops for up to 19 digits, by
+// the method of Eisel and Lemire as completed by Mushtak and Lemire ("Fast
+// number parsing without fallback"), else by strconv.
+
+// ConsumeFloat reads a number as the nearest float of 32 or 64 bits. What
+// would become infinite is ErrRange; what is too small becomes zero.
+func ConsumeFloat(b []byte, bits int) (float64, int) {
+	start := 0
+	neg := len(b) > 0 && b[0] == '-'
+	if neg {
+		start = 1
+	}
+	m, i := digits(b, start, 0)
+	n := i - start
+	if n == 0 || n > 1 && b[start] == '0' {
+		return consumeFloatSlow(b, bits)
+	}
+	exp := 0
+	if i < len(b) && b[i] == '.' {
+		point := i + 1
+		m, i = digits(b, point, m)
+		exp = point - i
+		if n -= exp; exp == 0 {
+			return consumeFloatSlow(b, bits)
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		i++
+		minus := i < len(b) && b[i] == '-'
+		if minus || i < len(b) && b[i] == '+' {
+			i++
+		}
+		e, end := digits(b, i, 0)
+		if end == i || end > i+5 {
+			return consumeFloatSlow(b, bits)
+		}
+		if i = end; minus {
+			exp -= int(e)
+		} else {
+			exp += int(e)
+		}
+	}
+	if b[start] == '0' {
+		n-- // the zero before the point is no digit that counts
+	}
+	if n > 19 || bits != 64 {
+		return consumeFloatSlow(b, bits) // the grammar is checked, but digits were lost
+	}
+	v := decimalToFloat(m, exp)
+	if v > math.MaxFloat64 {
+		return 0, ErrRange
+	}
+	if neg {
+		v = -v
+	}
+	return v, i
+}
+
+// consumeFloatSlow reads any number.
+func consumeFloatSlow(b []byte, bits int) (float64, int) {
+	n := SkipNumber(b)
+	if n < 0 {
+		return 0, n
+	}
+	v, err := strconv.ParseFloat(string(b[:n]), bits)
+	if err != nil {
+		return 0, ErrRange
+	}
+	return v, n
+}
+
+// exactPowers are the powers of ten that a float64 holds exactly.
+var exactPowers = [...]float64{
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+	1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+}
+
+const (
+	minPower     = -342 // below, 19 digits are less than half the least float
+	mantissaBits = 52
+	exponentBias = 1023
+)
+
+// decimalToFloat returns the float64 nearest to m times ten to the exp, the
+// even one of two.
+func decimalToFloat(m uint64, exp int) float64 {
+	if m>>(mantissaBits+1) == 0 && -22 <= exp && exp <= 22 {
+		// Both numbers are exact, so one operation rounds correctly.
+		if exp < 0 {
+			return float64(m) / exactPowers[-exp]
+		}
+		return float64(m) * exactPowers[exp]
+	}
+	if m == 0 || exp < minPower {
+		return 0
+	}
+	if exp >= minPower+len(powers) {
+		return math.Inf(1)
+	}
+	zeros := bits.LeadingZeros64(m)
+	m <<= zeros
+	p := &powers[exp-minPower]
+	hi, lo := bits.Mul64(m, p[0])
+	// Two bits more than the mantissa are kept, one for the place of the first
+	// bit, one to round. Where the bits below are all ones, the product with
+	// the low half of the power may carry into them.
+	const below = 64 - mantissaBits - 3
+	if hi&(1<<below-1) == 1<<below-1 {
+		carry, _ := bits.Mul64(m, p[1])
+		if lo += carry; lo < carry {
+			hi++
+		}
+	}
+	first := int(hi >> 63)
+	shift := first + below
+	v := hi >> shift
+	// 217706/65536 is log2(10) for every exponent of the table.
+	e := 217706*exp>>16 + 63 + first - zeros + exponentBias
+	if e <= 0 { // subnormal
+		v >>= uint(1 - e)
+		v += v & 1
+		return math.Float64frombits(v >> 1) // a carry into the exponent gives the least normal number
+	}
+	if lo <= 1 && -4 <= exp && exp <= 23 && v&3 == 1 && v<<shift == hi {
+		v &^= 1 // exactly between two: to the even one
+	}
+	v += v & 1
+	if v >>= 1; v == 2<<mantissaBits {
+		v >>= 1
+		e++
+	}
+	if e >= 2*exponentBias+1 {
+		return math.Inf(1)
+	}
+	return math.Float64frombits(v&(1<<mantissaBits-1) | uint64(e)<<mantissaBits)
+}
