@@ -72,7 +72,7 @@ func (d *run) wire(n, i int) int {
 	case thriftwire.ErrEOF:
 		return d.fail(diag.UnexpectedEOF, i, "unexpected EOF")
 	case thriftwire.ErrLength:
-		return d.fail(diag.InvalidLength, i, "a length is negative or exceeds the input")
+		return d.fail(diag.InvalidLength, i, "a length is negative")
 	case thriftwire.ErrDepth:
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
 	default:
@@ -206,6 +206,8 @@ func (d *run) shortHead(i int) uint32 {
 	case len(rest) == 0:
 		d.eof(i, 1)
 	case rest[0] == 0:
+	case !thriftwire.Type(rest[0]).Valid():
+		d.wire(thriftwire.ErrType, i)
 	case len(rest) < 3:
 		d.eof(i, 3)
 	default:
@@ -230,8 +232,10 @@ func (d *run) box(op *plan.Op, p mem.Pointer) mem.Pointer {
 // unknown steps over the field at i that no op reads, and keeps it where the
 // struct has a place for it.
 func (d *run) unknown(p *plan.Proc, base mem.Pointer, i, depth int) int {
-	t := thriftwire.Type(d.b[i])
-	id := int16(binary.BigEndian.Uint16(d.b[i+1:]))
+	t, id, n := thriftwire.ConsumeField(d.b[i:])
+	if n < 0 {
+		return d.wire(n, i)
+	}
 	if d.opts.Strict {
 		if op := p.FindID(id); op != nil {
 			d.mismatch(i, op.Wire, t)
@@ -239,13 +243,12 @@ func (d *run) unknown(p *plan.Proc, base mem.Pointer, i, depth int) int {
 			return failed
 		}
 	}
-	n := thriftwire.Skip(d.b[i+3:], t, depth-1)
-	if n < 0 {
-		d.wire(n, i)
+	end, code := thriftwire.SkipAt(d.b, i+n, t, depth-1)
+	if code < 0 {
+		d.wire(code, end)
 		d.fault.Field(strconv.Itoa(int(id)))
 		return failed
 	}
-	end := i + 3 + n
 	if p.Unknown >= 0 {
 		at := mem.Add(base, uintptr(p.Unknown))
 		mem.SetBytes(at, append(mem.Bytes(at), d.b[i:end]...))
@@ -290,7 +293,9 @@ func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
 		if n < 0 {
 			return nil, d.fail(diag.InvalidLength, i-4, "a length is negative")
 		}
-		return nil, d.eof(i, n)
+		d.eof(i, n)
+		d.fault.Offset = i - 4 // where the length stands
+		return nil, failed
 	}
 	s := b[i : i+n : i+n]
 	if op.Flags&plan.Alias == 0 && !d.opts.Alias {

@@ -288,7 +288,7 @@ func (d *run) mapping(op *plan.Op, p mem.Pointer, i, depth int) int {
 		return d.mismatch(i, key.Wire, kt)
 	}
 	if n > 0 && et != elem.Wire {
-		return d.mismatch(i+1, elem.Wire, et)
+		return d.mismatch(i, elem.Wire, et)
 	}
 	i += m
 	slot := &d.slots[op.Slot]

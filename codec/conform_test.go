@@ -1,0 +1,199 @@
+package codec
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/internal/conform"
+	"github.com/thrum-rpc/thrum/internal/conform/gostruct"
+	"github.com/thrum-rpc/thrum/internal/conform/guard"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"pgregory.net/rapid"
+)
+
+// This file runs the corpus of package conform on the codec, and random
+// schemas and values against its model.
+
+// The types that the corpus knows by the names Tree, Choice and Inner.
+type (
+	conformTree struct {
+		Value int32                   `frugal:"1,default,i32" thrift:"value,1"`
+		Left  *conformTree            `frugal:"2,optional,Tree" thrift:"left,2"`
+		Right *conformTree            `frugal:"3,optional,Tree" thrift:"right,3"`
+		More  []*conformTree          `frugal:"4,default,list<Tree>" thrift:"more,4"`
+		Named map[string]*conformTree `frugal:"5,default,map<string:Tree>" thrift:"named,5"`
+	}
+	conformChoice struct {
+		Number *int32         `frugal:"1,optional,i32" thrift:"number,1"`
+		Text   *string        `frugal:"2,optional,string" thrift:"text,2"`
+		Again  *conformChoice `frugal:"3,optional,Choice" thrift:"again,3"`
+	}
+	conformInner struct {
+		N int32  `frugal:"1,default,i32" thrift:"n,1"`
+		S string `frugal:"2,optional,string" thrift:"s,2"`
+	}
+)
+
+func (*conformChoice) CountSetFieldsconformChoice() int { return 0 }
+func (i *conformInner) InitDefault()                    { i.N, i.S = 7, "dflt" }
+
+var conformNamed = map[string]reflect.Type{
+	"Tree": reflect.TypeFor[conformTree](), "Choice": reflect.TypeFor[conformChoice](), "Inner": reflect.TypeFor[conformInner](),
+}
+
+// conformEngine is the codec on Go types of one style.
+type conformEngine struct {
+	name  string
+	style gostruct.Style
+}
+
+var conformEngines = []conformEngine{
+	{"pointers", gostruct.Style{Named: conformNamed}},
+	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}},
+}
+
+func (e conformEngine) Name() string { return "codec with " + e.name }
+
+func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rules) (reflect.Type, *compiled, error) {
+	if p != conform.Binary {
+		return nil, nil, conform.ErrUnsupported
+	}
+	g, err := e.style.Struct(t.Struct())
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
+	}
+	opts := []Option{Deterministic(), MaxDepth(thriftwire.MaxDepth)}
+	if r.MaxDepth > 0 {
+		opts = append(opts, MaxDepth(r.MaxDepth))
+	}
+	if r.MaxContainer > 0 {
+		opts = append(opts, MaxContainer(r.MaxContainer))
+	}
+	if r.Strict {
+		opts = append(opts, Strict())
+	}
+	if r.CheckUnions {
+		opts = append(opts, CheckUnions())
+	}
+	if r.CheckSets {
+		opts = append(opts, CheckSets())
+	}
+	c, err := compile(g, newConfig(opts), shared.pool)
+	return g, c, err
+}
+
+func (e conformEngine) Encode(p conform.Protocol, t *schema.Type, v *schema.Value, r conform.Rules) ([]byte, error) {
+	g, c, err := e.compile(p, t, r)
+	if err != nil {
+		return nil, err
+	}
+	src := reflect.New(g)
+	gostruct.Set(src.Elem(), t, v)
+	return c.marshal(src.UnsafePointer())
+}
+
+func (e conformEngine) Decode(p conform.Protocol, t *schema.Type, b []byte, r conform.Rules, spoil func()) (*schema.Value, int, error) {
+	g, c, err := e.compile(p, t, r)
+	if err != nil {
+		return nil, 0, err
+	}
+	dst := reflect.New(g)
+	n, err := c.decoder.Decode(b, dst.UnsafePointer())
+	spoil()
+	if err != nil {
+		return nil, n, err
+	}
+	return gostruct.Get(dst, t), n, nil
+}
+
+func TestCodecFollowsTheCorpus(t *testing.T) {
+	for _, e := range conformEngines {
+		t.Run(e.name, func(t *testing.T) {
+			cases := conform.Corpus(t, "../internal/conform/testdata")
+			var want []string
+			for _, c := range cases {
+				binary := slices.ContainsFunc(c.Bytes, func(b conform.Bytes) bool { return b.Protocol == conform.Binary })
+				if binary && c.Name != "maps/containers as keys" { // which Go maps do not take
+					want = append(want, c.Name)
+				}
+			}
+			if ran := conform.Run(t, e, cases); !t.Failed() && !slices.Equal(ran, want) {
+				t.Errorf("the codec ran %d cases, want these %d: %q", len(ran), len(want), want)
+			}
+		})
+	}
+}
+
+func TestCodecAgreesWithTheModelOnRandomSchemas(t *testing.T) {
+	edge := guard.New(t, 1<<20)
+	for _, e := range conformEngines {
+		t.Run(e.name, rapid.MakeCheck(func(t *rapid.T) {
+			typ := conform.Struct(t, conform.DefaultShape)
+			v := conform.Value(t, typ, 4)
+			b := conform.Append(nil, conform.Binary, typ, v)
+			g, c, err := e.compile(conform.Binary, typ, conform.Rules{})
+			if errors.Is(err, conform.ErrUnsupported) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			dst := reflect.New(g)
+			in := edge.Put(b)
+			if n, err := c.decoder.Decode(in, dst.UnsafePointer()); err != nil || n != len(b) {
+				t.Fatalf("read %d of %d bytes: %v", n, len(b), err)
+			}
+			clear(in)
+			text := conform.Format(typ, conform.Filled(typ, v))
+			if got := conform.Format(typ, conform.Filled(typ, gostruct.Get(dst, typ))); got != text {
+				t.Fatalf("\n got %s\nwant %s", got, text)
+			}
+			again, err := c.marshal(dst.UnsafePointer())
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, n, err := conform.Decode(conform.Binary, typ, again, conform.Rules{Strict: true, CheckSets: true})
+			if err != nil || n != len(again) || conform.Format(typ, conform.Filled(typ, back)) != text {
+				t.Fatalf("the model read %d of %d bytes of %x: %v", n, len(again), again, err)
+			}
+		}))
+	}
+}
+
+// FuzzDecodeAgreesWithTheModel decodes any bytes as the types of the corpus.
+// The codec and the model give the same value or the same fault.
+func FuzzDecodeAgreesWithTheModel(f *testing.F) {
+	cases := conform.Corpus(f, "../internal/conform/testdata")
+	for i, c := range cases {
+		for _, b := range c.Bytes {
+			if b.Protocol == conform.Binary {
+				f.Add(uint16(i), b.Data)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, which uint16, b []byte) {
+		c := cases[int(which)%len(cases)]
+		want, wantN, wantErr := conform.Decode(conform.Binary, c.Type, b, c.Rules)
+		in := guard.New(t, len(b)).Put(bytes.Clone(b))
+		got, n, err := conformEngines[0].Decode(conform.Binary, c.Type, in, c.Rules, func() { clear(in) })
+		if errors.Is(err, conform.ErrUnsupported) {
+			return
+		}
+		if (err == nil) != (wantErr == nil) || n != wantN {
+			t.Fatalf("read %d bytes, %v; the model %d, %v", n, err, wantN, wantErr)
+		}
+		if err != nil {
+			if got, want := conform.FaultOf(err), conform.FaultOf(wantErr); got == nil || *got != *want {
+				t.Fatalf("%v; the model %v", err, want)
+			}
+			return
+		}
+		if got, want := conform.Format(c.Type, conform.Filled(c.Type, got)), conform.Format(c.Type, conform.Filled(c.Type, want)); got != want {
+			t.Fatalf("\n got %s\nwant %s", got, want)
+		}
+	})
+}
