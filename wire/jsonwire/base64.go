@@ -10,21 +10,25 @@ import (
 // notBase64 marks the bytes outside an alphabet; no value has its bits.
 const notBase64 = 0xc0
 
-// sextets have, by byte, the six bits that it stands for: in the standard
+// looseAlphabet is where the second alphabet stands in sextets.
+const looseAlphabet = 256
+
+// sextets has, by byte, the six bits that it stands for: in the standard
 // alphabet, then in it and the URL alphabet.
-var sextets = func() (t [2][256]byte) {
+var sextets = func() (t [2 * looseAlphabet]byte) {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-	for k := range t {
-		for i := range t[k] {
-			t[k][i] = notBase64
-		}
-		for i, c := range []byte(alphabet) {
-			t[k][c] = byte(i)
-		}
+	for i := range t {
+		t[i] = notBase64
 	}
-	t[1]['-'], t[1]['_'] = 62, 63
+	for i, c := range []byte(alphabet) {
+		t[c], t[looseAlphabet+int(c)] = byte(i), byte(i)
+	}
+	t[looseAlphabet+'-'], t[looseAlphabet+'_'] = 62, 63
 	return t
 }()
+
+// sextet looks c up in the alphabet that stands at base.
+func sextet(base uint, c byte) byte { return sextets[(base|uint(c))%uint(len(sextets))] }
 
 // AppendUnbase64 appends the bytes that text stands for: in the standard
 // alphabet, padded, with no bits left over, or if loose is set in either
@@ -36,9 +40,9 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 			size--
 		}
 	}
-	table := &sextets[0]
+	base := uint(0)
 	if loose {
-		table = &sextets[1]
+		base = looseAlphabet
 	} else if len(text)%4 != 0 {
 		return dst, false
 	}
@@ -52,8 +56,8 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 	n := len(dst)
 	for ; len(text) >= 8; text = text[8:] {
 		b := text[:8]
-		s0, s1, s2, s3 := table[b[0]], table[b[1]], table[b[2]], table[b[3]]
-		s4, s5, s6, s7 := table[b[4]], table[b[5]], table[b[6]], table[b[7]]
+		s0, s1, s2, s3 := sextet(base, b[0]), sextet(base, b[1]), sextet(base, b[2]), sextet(base, b[3])
+		s4, s5, s6, s7 := sextet(base, b[4]), sextet(base, b[5]), sextet(base, b[6]), sextet(base, b[7])
 		if (s0|s1|s2|s3|s4|s5|s6|s7)&notBase64 != 0 {
 			return dst, false
 		}
@@ -66,7 +70,7 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 	out = out[:n]
 	var v uint32
 	for i, c := range text {
-		s := table[c]
+		s := sextet(base, c)
 		if s&notBase64 != 0 {
 			return dst, false
 		}

@@ -6,8 +6,6 @@ import (
 	"strconv"
 )
 
-//go:generate go run ./internal/powers
-
 // This file reads floats: exactly and without loops for up to 19 digits, by
 // the method of Eisel and Lemire as completed by Mushtak and Lemire ("Fast
 // number parsing without fallback"), else by strconv.
@@ -109,7 +107,7 @@ func decimalToFloat(m uint64, exp int) float64 {
 	}
 	zeros := bits.LeadingZeros64(m)
 	m <<= zeros
-	p := &powers[exp-minPower]
+	p := powers[exp-minPower]
 	hi, lo := bits.Mul64(m, p[0])
 	// Two bits more than the mantissa are kept, one for the place of the first
 	// bit, one to round. Where the bits below are all ones, the product with
