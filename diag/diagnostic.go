@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -44,7 +45,7 @@ type Note struct {
 
 // String renders d on one line: file:line:column: severity: message [code].
 func (d *Diagnostic) String() string {
-	return fmt.Sprintf("%s: %s: %s [%s]", d.Span.Position(), d.Severity, d.Message, d.Code)
+	return printable(fmt.Appendf(nil, "%s: %s: %s [%s]", d.Span.Position(), d.Severity, d.Message, d.Code))
 }
 
 // List is a list of diagnostics. As an error it prints one line each; Render
@@ -105,10 +106,11 @@ func (l List) Render(w io.Writer) error {
 		b.WriteByte('\n')
 		renderLine(&b, d.Span)
 		if d.Hint != "" {
-			fmt.Fprintf(&b, "%s = hint: %s\n", gutter(d.Span), d.Hint)
+			fmt.Fprintf(&b, "%s = hint: %s\n", gutter(d.Span), printable([]byte(d.Hint)))
 		}
 		for _, n := range d.Notes {
-			fmt.Fprintf(&b, "%s: note: %s\n", n.Span.Position(), n.Message)
+			b.WriteString(printable(fmt.Appendf(nil, "%s: note: %s", n.Span.Position(), n.Message)))
+			b.WriteByte('\n')
 			renderLine(&b, n.Span)
 		}
 	}
@@ -157,20 +159,24 @@ func renderLine(b *strings.Builder, s Span) {
 			b.WriteByte(' ')
 		}
 	}
-	n := 1
-	if end <= to && end > at {
-		n = max(1, utf8.RuneCountInString(printable(text[at:min(end, len(text))])))
+	n := 1 // at the end of the line there is nothing to underline
+	if shown := min(end, to); shown > at {
+		n = utf8.RuneCount(text[at:shown])
 	}
 	b.WriteString(strings.Repeat("^", n))
 	b.WriteByte('\n')
 }
 
-// printable replaces control characters and invalid UTF-8, which could upset a
-// terminal, one code point for one.
+// printable replaces what could upset a terminal or deceive a reader, one code
+// point for one: control characters, marks that turn the direction of text, and
+// invalid UTF-8. All that is shown may come from the source text.
 func printable(b []byte) string {
 	return strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || (r < ' ' && r != '\t') || (r >= 0x7f && r < 0xa0) {
-			return '\uFFFD'
+		switch {
+		case r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == '\u2028', r == '\u2029':
+			return utf8.RuneError
 		}
 		return r
 	}, string(b))

@@ -145,8 +145,8 @@ func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method
 		fields = append(fields, schema.NewField(schema.FieldSpec{
 			ID: 0, Name: "success", Type: t, Requiredness: schema.Optional, Span: u.span(m.result.pos),
 		}))
-		r.checkSuccess(u, m)
 	}
+	r.checkSuccess(u, m)
 	spec.Result = schema.NewStruct(part("_result"), schema.PlainStruct)
 	spec.Result.Complete(append(fields, throws...))
 	if m.stream != nil {
@@ -155,15 +155,15 @@ func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method
 	return schema.NewMethod(spec)
 }
 
-// checkSuccess checks that no exception has the result's name or id.
+// checkSuccess checks that no exception takes the result's name or id.
 func (r *resolver) checkSuccess(u *unit, m *methodNode) {
 	for _, f := range m.throws {
-		if f.name.name == "success" {
+		if m.result != nil && f.name.name == "success" {
 			r.errorf(u, f.name.pos, codeDuplicateFieldName, "an exception must not be named \"success\" where the method returns a value").
 				Hint = "the result itself travels under that name"
 		}
 		if f.id != nil && f.id.value == 0 {
-			r.errorf(u, f.id.pos, codeDuplicateFieldID, "an exception must not have the id 0 where the method returns a value").
+			r.errorf(u, f.id.pos, codeDuplicateFieldID, "an exception must not have the id 0").
 				Hint = "the result itself travels under that id"
 		}
 	}
