@@ -42,8 +42,8 @@ func TestHouse(t *testing.T) {
 		t.Fatalf("module %s with %d packages: this is not the tree that was meant", tree.Module, len(tree.Packages))
 	}
 	for _, c := range checks {
-		if c.name == "every-public-package-has-an-example" || c.name == "every-exported-name-has-a-comment" {
-			continue // until the first packages have theirs
+		if c.name == "every-public-package-has-an-example" {
+			continue // until the last ones have theirs
 		}
 		t.Run(c.name, func(t *testing.T) {
 			for _, v := range c.run(tree, &House) {
@@ -68,7 +68,7 @@ var fakeRules = Rules{
 	Unsafe:     []string{"fence"},
 	Assembly:   []string{"fence"},
 	Env:        []string{"cmd/..."},
-	Mutable: []Mutable{
+	Variables: []Variable{
 		{"codec", "allowed", "shows an allowance"},
 		{"codec", "gone", "shows an allowance that has outlived its variable"},
 	},

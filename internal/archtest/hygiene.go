@@ -39,7 +39,7 @@ func CheckPackageDoc(t *Tree, _ *Rules) []Violation {
 func CheckExamples(t *Tree, _ *Rules) []Violation {
 	var out []Violation
 	for _, p := range t.Packages {
-		if p.Nested || p.isMain() || len(p.source()) == 0 || matches(p.Dir, []string{"internal/...", "examples/..."}) {
+		if !p.isPublic() || len(p.source()) == 0 {
 			continue
 		}
 		var tests []*ast.File
@@ -62,7 +62,7 @@ func CheckExamples(t *Tree, _ *Rules) []Violation {
 func CheckDocs(t *Tree, _ *Rules) []Violation {
 	var out []Violation
 	for _, p := range t.Packages {
-		if p.Nested || p.isMain() || matches(p.Dir, []string{"internal/...", "examples/..."}) {
+		if !p.isPublic() {
 			continue
 		}
 		for _, f := range p.source() {

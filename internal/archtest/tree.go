@@ -204,6 +204,12 @@ func (p *Package) isMain() bool {
 	return len(source) > 0 && source[0].AST.Name.Name == "main"
 }
 
+// isPublic reports whether p is part of the library that others import.
+func (p *Package) isPublic() bool {
+	internal := slices.Contains(strings.Split(p.Dir, "/"), "internal")
+	return !p.Nested && !p.isMain() && !internal && !within(p.Dir, "examples")
+}
+
 func (f *File) generated() bool { return ast.IsGenerated(f.AST) }
 
 func importPath(spec *ast.ImportSpec) string {

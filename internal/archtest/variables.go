@@ -30,7 +30,7 @@ func CheckVariables(t *Tree, r *Rules) []Violation {
 			ast.Inspect(f.AST, v.visit)
 		}
 		for _, found := range v.found {
-			i := slices.IndexFunc(r.Mutable, func(m Mutable) bool { return m.Dir == p.Dir && m.Name == found.name })
+			i := slices.IndexFunc(r.Variables, func(m Variable) bool { return m.Dir == p.Dir && m.Name == found.name })
 			if i >= 0 {
 				used[i] = true
 				continue
@@ -38,7 +38,7 @@ func CheckVariables(t *Tree, r *Rules) []Violation {
 			out = append(out, found.violation)
 		}
 	}
-	for i, m := range r.Mutable {
+	for i, m := range r.Variables {
 		if !used[i] {
 			out = append(out, Violation{Path: m.Dir, Text: "the allowance for the variable " + m.Name + " is no longer needed"})
 		}

@@ -26,6 +26,7 @@ func AppendFloat(b []byte, v float32) []byte {
 	return binary.BigEndian.AppendUint32(b, math.Float32bits(v))
 }
 
+// AppendDouble appends a double as the bits of an i64.
 func AppendDouble(b []byte, v float64) []byte {
 	return binary.BigEndian.AppendUint64(b, math.Float64bits(v))
 }
@@ -65,6 +66,7 @@ func ConsumeBool(b []byte) (bool, int) {
 	return b[0] != 0, 1
 }
 
+// ConsumeI8 reads a byte as a signed integer.
 func ConsumeI8(b []byte) (int8, int) {
 	if len(b) < 1 {
 		return 0, ErrEOF
@@ -72,6 +74,7 @@ func ConsumeI8(b []byte) (int8, int) {
 	return int8(b[0]), 1
 }
 
+// ConsumeI16 reads two bytes, the high one first.
 func ConsumeI16(b []byte) (int16, int) {
 	if len(b) < 2 {
 		return 0, ErrEOF
@@ -79,6 +82,7 @@ func ConsumeI16(b []byte) (int16, int) {
 	return int16(binary.BigEndian.Uint16(b)), 2
 }
 
+// ConsumeI32 reads four bytes, the high one first.
 func ConsumeI32(b []byte) (int32, int) {
 	if len(b) < 4 {
 		return 0, ErrEOF
@@ -86,6 +90,7 @@ func ConsumeI32(b []byte) (int32, int) {
 	return int32(binary.BigEndian.Uint32(b)), 4
 }
 
+// ConsumeI64 reads eight bytes, the high one first.
 func ConsumeI64(b []byte) (int64, int) {
 	if len(b) < 8 {
 		return 0, ErrEOF
@@ -99,11 +104,13 @@ func ConsumeFloat(b []byte) (float32, int) {
 	return math.Float32frombits(uint32(v)), n
 }
 
+// ConsumeDouble reads a double as the bits of an i64.
 func ConsumeDouble(b []byte) (float64, int) {
 	v, n := ConsumeI64(b)
 	return math.Float64frombits(uint64(v)), n
 }
 
+// ConsumeUUID reads 16 bytes as they stand.
 func ConsumeUUID(b []byte) (v [16]byte, n int) {
 	if len(b) < 16 {
 		return v, ErrEOF
