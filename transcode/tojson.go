@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"strconv"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -88,7 +89,7 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 		return dst, w.badUnion(start, t, count)
 	}
 	if t.needs {
-		if dst, p = w.absent(dst, p, start, t, &set); p < 0 {
+		if dst, p = w.absent(dst, p, t, &set); p < 0 {
 			return dst, p
 		}
 	}
@@ -136,19 +137,21 @@ func (w *toJSON) unknown(p, at int, t *structTable) int {
 	if w.conv.opts.rejectUnknown {
 		return w.fail(diag.UnknownField, at, fmt.Sprintf("%s has no field %d of type %s", t.name, id, wireName(wire)))
 	}
-	n := thriftwire.Skip(w.in[p:], wire, w.depth)
-	if n < 0 {
-		return w.wireError(n, p)
+	end, code := thriftwire.SkipAt(w.in, p, wire, w.depth)
+	if code < 0 {
+		w.wireError(code, end)
+		w.fault.Field(strconv.Itoa(int(id)))
+		return failed
 	}
-	return p + n
+	return end
 }
 
-// absent checks and fills in what set lacks; the struct starts at start.
-func (w *toJSON) absent(dst []byte, p, start int, t *structTable, set *fields) ([]byte, int) {
+// absent checks and fills in what set lacks; the struct ends at p.
+func (w *toJSON) absent(dst []byte, p int, t *structTable, set *fields) ([]byte, int) {
 	for i := range t.required {
 		lacks := ^w.present(set, t, i)
 		if m := lacks & t.required[i]; m != 0 {
-			return dst, w.missing(start, t, i*64+bits.TrailingZeros64(m))
+			return dst, w.missing(p-1, t, i*64+bits.TrailingZeros64(m))
 		}
 		for m := lacks & t.fill[i]; m != 0; m &= m - 1 {
 			dst = append(dst, t.fields[i*64+bits.TrailingZeros64(m)].absentJSON...)

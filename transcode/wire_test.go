@@ -75,7 +75,7 @@ func TestInvalidThriftIsRefusedWithCodeOffsetAndPath(t *testing.T) {
 		{"0c 000f 08 0001 00000001 0b 0002 00000000 00 00", diag.InvalidUnion, 3, "either"},
 		{"04 0007 7ff8000000000001 00", diag.InvalidValue, 3, "double"},
 		{"13 0006 ff800000 00", diag.InvalidValue, 3, "float"},
-		{"0b 0063 00000005 61 00", diag.UnexpectedEOF, 3, ""},
+		{"0b 0063 00000005 61 00", diag.UnexpectedEOF, 3, "99"},
 		{"0c 0010 0f 0003 0c 00000002 00 0b 0001 00000000 00 08 0001", diag.UnexpectedEOF, 23, "node.value"},
 		{"0c 0010 0f 0003 0c 00000002 00 08 0001 0000", diag.UnexpectedEOF, 15, "node.children[1].value"},
 	} {
