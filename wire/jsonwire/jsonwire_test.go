@@ -124,6 +124,31 @@ func TestIntegersAreExact(t *testing.T) {
 	}
 }
 
+func TestIntegersAreWrittenAsStrconvWritesThem(t *testing.T) {
+	check := func(v int64) {
+		for _, v := range []int64{v, -v, ^v} {
+			if got, want := string(jsonwire.AppendInt([]byte("x"), v)), "x"+strconv.FormatInt(v, 10); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+	}
+	for v := range int64(100000) {
+		check(v)
+		check(v*100000 + v)
+	}
+	power := int64(1)
+	for range 19 {
+		check(power - 1)
+		check(power)
+		check(power + 1)
+		power *= 10
+	}
+	r := rand.New(rand.NewPCG(9, 9))
+	for range 200000 {
+		check(int64(r.Uint64() >> r.IntN(64)))
+	}
+}
+
 func TestFloatsAreNearestAndInRange(t *testing.T) {
 	for _, x := range []struct {
 		in   string

@@ -3,6 +3,8 @@ package jsonwire
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -218,7 +220,49 @@ func exponent(b []byte) int {
 }
 
 // AppendInt appends v.
-func AppendInt(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10) }
+func AppendInt(dst []byte, v int64) []byte {
+	u := uint64(v)
+	if v < 0 {
+		dst = append(dst, '-')
+		u = -u
+	}
+	if u < 10 {
+		return append(dst, byte('0'+u))
+	}
+	const block = 100000000 // eight digits
+	n := len(dst)
+	b := slices.Grow(dst, 24)[:n+24]
+	var rest [2]uint64 // blocks after the first, the last one first
+	blocks := 0
+	for u >= block {
+		rest[blocks] = u % block
+		u /= block
+		blocks++
+	}
+	// The first block without its leading zeros, the others whole.
+	x := eightDigits(u)
+	zeros := bits.TrailingZeros64(x) &^ 7
+	binary.LittleEndian.PutUint64(b[n:], (x|ones*'0')>>zeros)
+	n += 8 - zeros>>3
+	for blocks > 0 {
+		blocks--
+		binary.LittleEndian.PutUint64(b[n:], eightDigits(rest[blocks])|ones*'0')
+		n += 8
+	}
+	return b[:n]
+}
+
+// eightDigits returns the decimal digits of u, which is below 1e8, in the
+// bytes of a word, the first digit in the lowest.
+func eightDigits(u uint64) uint64 {
+	// Halves of four digits, quarters of two, bytes of one: each step divides
+	// in all lanes at once by multiplying with a rounded inverse.
+	u = u/10000 | u%10000<<32
+	q := u * 5243 >> 19 & 0x0000007f0000007f // by 100
+	u = q | (u-q*100)<<16
+	q = u * 103 >> 10 & 0x000f000f000f000f // by 10
+	return q | (u-q*10)<<8
+}
 
 // AppendFloat appends the shortest number that reads back as v, which is a
 // float of 32 or 64 bits and must be finite. The form is that of ECMAScript: an exponent
@@ -226,7 +270,7 @@ func AppendInt(dst []byte, v int64) []byte { return strconv.AppendInt(dst, v, 10
 func AppendFloat(dst []byte, v float64, bits int) []byte {
 	abs := math.Abs(v)
 	if abs < 1e15 && v == math.Trunc(v) && (v != 0 || !math.Signbit(v)) && (bits == 64 || abs < 1<<24) {
-		return strconv.AppendInt(dst, int64(v), 10)
+		return AppendInt(dst, int64(v))
 	}
 	if abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) || bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
 		dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
