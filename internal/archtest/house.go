@@ -66,7 +66,7 @@ var House = Rules{
 		"flag":      {"cmd/..."},
 		"net":       {"rpc/...", "gateway", "examples/...", "internal/interop", "cmd/..."},
 		"net/http":  {"gateway", "internal/interop", "cmd/..."},
-		"os":        {"idl/...", "gen", "internal/archtest", "internal/conform/...", "internal/interop", "wire/jsonwire/internal/powers", "cmd/..."},
+		"os":        {"idl/...", "gen", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
 		"reflect":   {"codec", "internal/mem", "internal/conform/...", "internal/interop"},
 		"syscall":   {"internal/execmem", "rpc/...", "internal/conform/...", "cmd/..."},
@@ -78,9 +78,6 @@ var House = Rules{
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
 	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},
 	Env:      []string{"cmd/...", "internal/interop"},
-	Variables: []Variable{
-		{"wire/jsonwire", "sextets", "a table that is passed by reference, to be read"},
-		{"wire/jsonwire", "powers", "a table whose entries are read in place"},
-	},
+	Variables: []Variable{},
 	Long: map[string]string{},
 }
