@@ -68,6 +68,11 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) (int, error) {
 // Engine returns the name of the engine that runs: "interp".
 func (c *Codec[T]) Engine() string { return c.c.engine }
 
+// Aliases reports whether a decoded value may point into the input, because of
+// the option NoCopy or of nocopy in the tag of a field that T reaches. Who uses
+// its input again must then decode a copy.
+func (c *Codec[T]) Aliases() bool { return c.c.aliases }
+
 // Marshal returns the encoding of v, a tagged struct or a pointer to one.
 func Marshal(v any) ([]byte, error) {
 	c, p, err := shared.target(v)
@@ -117,6 +122,7 @@ var errNil = &TypeError{Type: reflect.TypeFor[any](), Reason: "a nil pointer"}
 // compiled is what a type and a set of options come down to.
 type compiled struct {
 	engine  string
+	aliases bool
 	encoder engine.Encoder
 	decoder engine.Decoder
 }
@@ -146,7 +152,7 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 		}
 	}
 	var e engine.Engine = interp.Engine{}
-	out := &compiled{engine: e.Name()}
+	out := &compiled{engine: e.Name(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
 	if out.encoder, err = e.Encoder(progs[plan.Encode], progs[plan.Size], binding, c.encode); err != nil {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}
@@ -156,6 +162,18 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}
 	return out, nil
+}
+
+// aliases reports whether a program decodes fields without copying them.
+func aliases(p *plan.Program) bool {
+	for _, proc := range p.Procs {
+		for _, op := range proc.Ops {
+			if op.Flags&plan.Alias != 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // space is what codecs share: one compiled codec for each type without options,

@@ -70,3 +70,27 @@ func TestRoundTripOfEveryType(t *testing.T) {
 		}
 	}
 }
+
+func TestACodecTellsWhetherItAliasesItsInput(t *testing.T) {
+	type plain struct {
+		S string `frugal:"1,default,string"`
+	}
+	type tagged struct {
+		S string `frugal:"1,default,string,nocopy"`
+	}
+	type outer struct {
+		L []*tagged `frugal:"1,default,list<tagged>"`
+	}
+	check := func(name string, got bool, err error, want bool) {
+		t.Helper()
+		if err != nil || got != want {
+			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
+		}
+	}
+	p, err := For[plain]()
+	check("copies", p.Aliases(), err, false)
+	p, err = For[plain](NoCopy())
+	check("option", p.Aliases(), err, true)
+	o, err := For[outer]()
+	check("tag of an inner struct", o.Aliases(), err, true)
+}

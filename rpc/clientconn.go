@@ -56,6 +56,7 @@ type clientConn struct {
 	queue   []*pendingCall
 	writing bool
 	live    int
+	oneway  int    // of live
 	retired bool   // new calls use another connection
 	heard   uint64 // reads that brought something
 }
@@ -74,7 +75,7 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	if cc.err != nil {
 		return false, nil
 	}
-	if len(cc.pending)+len(cc.queue) >= cc.client.opt.maxPending {
+	if len(cc.pending)+cc.oneway >= cc.client.opt.maxPending {
 		return false, ErrTooManyCalls
 	}
 	cc.seq++
@@ -84,7 +85,9 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	p.seq = cc.seq
 	p.heard = cc.heard
 	binary.BigEndian.PutUint32(p.request[p.seqAt:], uint32(p.seq))
-	if !p.invocation.Oneway {
+	if p.invocation.Oneway {
+		cc.oneway++
+	} else {
 		cc.pending[p.seq] = p
 	}
 	cc.queue = append(cc.queue, p)
@@ -105,8 +108,16 @@ func (cc *clientConn) end(p *pendingCall, err error) {
 	p.err = err
 	close(p.done)
 	if !p.abandoned {
-		cc.live--
+		cc.leave(p)
 		cc.endIfUnused()
+	}
+}
+
+// leave notes that nobody waits for a call any more. cc.mu is held.
+func (cc *clientConn) leave(p *pendingCall) {
+	cc.live--
+	if p.invocation.Oneway {
+		cc.oneway--
 	}
 }
 
@@ -180,7 +191,7 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 		return true, false
 	}
 	p.abandoned = true
-	cc.live--
+	cc.leave(p)
 	if !p.sending {
 		cc.queue = slices.DeleteFunc(cc.queue, func(q *pendingCall) bool { return q == p })
 		delete(cc.pending, p.seq)

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/thrum-rpc/thrum/codec"
@@ -59,10 +60,20 @@ func decodeArgs[A any](c *codec.Codec[A], b []byte) (*A, error) {
 	if d, ok := any(args).(interface{ InitDefault() }); ok {
 		d.InitDefault()
 	}
-	if _, err := c.Unmarshal(b, args); err != nil {
+	if err := decode(c, b, args); err != nil {
 		return nil, &ApplicationException{Type: ProtocolError, Message: "cannot decode the arguments: " + err.Error()}
 	}
 	return args, nil
+}
+
+// decode fills v from b, which is a view of the network's buffers and will be
+// used again: fields tagged nocopy alias a copy of the message instead.
+func decode[T any](c *codec.Codec[T], b []byte, v *T) error {
+	if c.Aliases() {
+		b = bytes.Clone(b)
+	}
+	_, err := c.Unmarshal(b, v)
+	return err
 }
 
 // Call calls a method with the args struct A and decodes the result struct
@@ -80,10 +91,7 @@ func Call[A, R any](ctx context.Context, c Caller, name string, args *A, result 
 	return c.Invoke(ctx, &Invocation{
 		Method:     name,
 		AppendArgs: func(dst []byte) ([]byte, error) { return argsCodec.Append(dst, args) },
-		ReadResult: func(b []byte) error {
-			_, err := resultCodec.Unmarshal(b, result)
-			return err
-		},
+		ReadResult: func(b []byte) error { return decode(resultCodec, b, result) },
 	})
 }
 
