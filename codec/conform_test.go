@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/internal/conform"
@@ -60,14 +61,12 @@ var conformEngines = []conformEngine{
 func (e conformEngine) Name() string { return "codec with " + e.name }
 
 func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rules) (reflect.Type, *compiled, error) {
-	if p != conform.Binary {
-		return nil, nil, conform.ErrUnsupported
-	}
 	g, err := e.style.Struct(t.Struct())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
 	}
-	opts := []Option{Deterministic(), MaxDepth(thriftwire.MaxDepth)}
+	protocol := [...]Protocol{conform.Binary: Binary, conform.Apache: Compact, conform.FBThrift: CompactFBThrift}[p]
+	opts := []Option{Use(protocol), Deterministic(), MaxDepth(thriftwire.MaxDepth)}
 	if r.MaxDepth > 0 {
 		opts = append(opts, MaxDepth(r.MaxDepth))
 	}
@@ -84,6 +83,9 @@ func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rul
 		opts = append(opts, CheckSets())
 	}
 	c, err := compile(g, newConfig(opts), shared.pool)
+	if err != nil && p != conform.Binary && strings.Contains(err.Error(), "the compact protocol of") {
+		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
+	}
 	return g, c, err
 }
 
@@ -117,8 +119,7 @@ func TestCodecFollowsTheCorpus(t *testing.T) {
 			cases := conform.Corpus(t, "../internal/conform/testdata")
 			var want []string
 			for _, c := range cases {
-				binary := slices.ContainsFunc(c.Bytes, func(b conform.Bytes) bool { return b.Protocol == conform.Binary })
-				if binary && c.Name != "maps/containers as keys" { // which Go maps do not take
+				if c.Name != "maps/containers as keys" { // which Go maps do not take
 					want = append(want, c.Name)
 				}
 			}
@@ -133,15 +134,16 @@ func TestCodecAgreesWithTheModelOnRandomSchemas(t *testing.T) {
 	edge := guard.New(t, 1<<20)
 	for _, e := range conformEngines {
 		t.Run(e.name, rapid.MakeCheck(func(t *rapid.T) {
+			protocol := rapid.SampledFrom(conform.Protocols[:]).Draw(t, "protocol")
 			typ := conform.Struct(t, conform.DefaultShape)
 			v := conform.Value(t, typ, 4)
-			b := conform.Append(nil, conform.Binary, typ, v)
-			g, c, err := e.compile(conform.Binary, typ, conform.Rules{})
+			g, c, err := e.compile(protocol, typ, conform.Rules{})
 			if errors.Is(err, conform.ErrUnsupported) {
 				return
 			} else if err != nil {
 				t.Fatal(err)
 			}
+			b := conform.Append(nil, protocol, typ, v)
 			dst := reflect.New(g)
 			in := edge.Put(b)
 			if n, err := c.decoder.Decode(in, dst.UnsafePointer()); err != nil || n != len(b) {
@@ -156,7 +158,10 @@ func TestCodecAgreesWithTheModelOnRandomSchemas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			back, n, err := conform.Decode(conform.Binary, typ, again, conform.Rules{Strict: true, CheckSets: true})
+			if n, err := c.encoder.Size(dst.UnsafePointer()); n != len(again) || err != nil {
+				t.Fatalf("Size says %d for %d bytes: %v", n, len(again), err)
+			}
+			back, n, err := conform.Decode(protocol, typ, again, conform.Rules{Strict: true, CheckSets: true})
 			if err != nil || n != len(again) || conform.Format(typ, conform.Filled(typ, back)) != text {
 				t.Fatalf("the model read %d of %d bytes of %x: %v", n, len(again), again, err)
 			}
@@ -170,16 +175,15 @@ func FuzzDecodeAgreesWithTheModel(f *testing.F) {
 	cases := conform.Corpus(f, "../internal/conform/testdata")
 	for i, c := range cases {
 		for _, b := range c.Bytes {
-			if b.Protocol == conform.Binary {
-				f.Add(uint16(i), b.Data)
-			}
+			f.Add(uint16(i), uint8(b.Protocol), b.Data)
 		}
 	}
-	f.Fuzz(func(t *testing.T, which uint16, b []byte) {
+	f.Fuzz(func(t *testing.T, which uint16, p uint8, b []byte) {
 		c := cases[int(which)%len(cases)]
-		want, wantN, wantErr := conform.Decode(conform.Binary, c.Type, b, c.Rules)
+		protocol := conform.Protocols[int(p)%len(conform.Protocols)]
+		want, wantN, wantErr := conform.Decode(protocol, c.Type, b, c.Rules)
 		in := guard.New(t, len(b)).Put(bytes.Clone(b))
-		got, n, err := conformEngines[0].Decode(conform.Binary, c.Type, in, c.Rules, func() { clear(in) })
+		got, n, err := conformEngines[0].Decode(protocol, c.Type, in, c.Rules, func() { clear(in) })
 		if errors.Is(err, conform.ErrUnsupported) {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // Option changes what For compiles.
@@ -42,6 +43,24 @@ func MaxDepth(n int) Option {
 // MaxContainer limits the elements of a list, set or map that decoding
 // accepts. The default is Thrift's own limit; memory is bounded by the input anyway.
 func MaxContainer(n int) Option { return option(func(c *config) { c.decode.MaxContainer = n }) }
+
+// Protocol is a wire format.
+type Protocol uint8
+
+const (
+	Binary          Protocol = iota // the default
+	Compact                         // Apache's compact protocol, version 1
+	CompactFBThrift                 // fbthrift's compact protocol, version 2: doubles big-endian, float for uuid
+)
+
+// Use encodes and decodes in protocol p. A type that the protocol does not
+// have is an error of For.
+func Use(p Protocol) Option {
+	return option(func(c *config) {
+		d := [...]compact.Dialect{Binary: 0, Compact: compact.Apache, CompactFBThrift: compact.FBThrift}[p]
+		c.encode.Compact, c.decode.Compact = d, d
+	})
+}
 
 // NoCopy lets decoded strings and binaries point into the input, which must
 // then not change while they live.

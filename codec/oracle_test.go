@@ -142,7 +142,11 @@ func (o oracle) mapping(v reflect.Value, text *typeText) {
 	o.must(o.p.WriteMapBegin(context.Background(), kt, et, v.Len()))
 	encoded := func(k reflect.Value) string {
 		buf := thrift.NewTMemoryBuffer()
-		oracle{o.t, thrift.NewTBinaryProtocolConf(buf, nil)}.value(k, text.args[0])
+		var out thrift.TProtocol = thrift.NewTBinaryProtocolConf(buf, nil)
+		if _, compact := o.p.(*thrift.TCompactProtocol); compact {
+			out = thrift.NewTCompactProtocolConf(buf, nil)
+		}
+		oracle{o.t, out}.value(k, text.args[0])
 		return buf.String()
 	}
 	keys := v.MapKeys()
@@ -153,9 +157,13 @@ func (o oracle) mapping(v reflect.Value, text *typeText) {
 	}
 }
 
-func apacheBytes(t testing.TB, v reflect.Value) []byte {
+func apacheBytes(t testing.TB, p Protocol, v reflect.Value) []byte {
 	buf := thrift.NewTMemoryBuffer()
-	oracle{t, thrift.NewTBinaryProtocolConf(buf, nil)}.structure(v)
+	var out thrift.TProtocol = thrift.NewTBinaryProtocolConf(buf, nil)
+	if p == Compact {
+		out = thrift.NewTCompactProtocolConf(buf, nil)
+	}
+	oracle{t, out}.structure(v)
 	return buf.Bytes()
 }
 
@@ -167,14 +175,15 @@ func TestSameBytesAsApacheOnRandomTypes(t *testing.T) {
 	for seed := range types {
 		r := rand.New(rand.NewSource(int64(seed)))
 		typ := randomStruct(r)
-		c, err := compile(typ, newConfig([]Option{Deterministic()}), shared.pool)
+		protocol := []Protocol{Binary, Compact}[seed%2]
+		c, err := compile(typ, newConfig([]Option{Deterministic(), Use(protocol)}), shared.pool)
 		if err != nil {
 			t.Fatalf("seed %d: %s: %v", seed, typ, err)
 		}
 		for range 5 {
 			v := reflect.New(typ)
 			fill(r, v.Elem(), 4)
-			want := apacheBytes(t, v.Elem())
+			want := apacheBytes(t, protocol, v.Elem())
 			got, err := c.marshal(v.UnsafePointer())
 			if err != nil {
 				t.Fatalf("seed %d: %v", seed, err)

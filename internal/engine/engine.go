@@ -11,6 +11,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // Encoder runs one type's encode and size programs. It is safe for concurrent use.
@@ -74,14 +75,16 @@ type GenericMap interface {
 
 // EncodeOptions change how values are written.
 type EncodeOptions struct {
-	MaxDepth   int  // of structs and containers
-	Sorted     bool // map entries ordered by their encoded keys
-	CheckUnion bool // refuse unions that have not exactly one field
-	CheckSet   bool // refuse sets with equal elements
+	Compact    compact.Dialect // of the compact protocol; 0 for the binary one
+	MaxDepth   int             // of structs and containers
+	Sorted     bool            // map entries ordered by their encoded keys
+	CheckUnion bool            // refuse unions that have not exactly one field
+	CheckSet   bool            // refuse sets with equal elements
 }
 
 // DecodeOptions change how values are read.
 type DecodeOptions struct {
+	Compact      compact.Dialect // of the compact protocol; 0 for the binary one
 	MaxDepth     int
 	MaxContainer int  // elements of a list, set or map
 	Alias        bool // strings and binaries point into the input

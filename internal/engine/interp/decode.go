@@ -9,6 +9,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file decodes the binary protocol: structs and their fields. Functions
@@ -19,6 +20,8 @@ type decoder struct {
 	slots []engine.Slot
 	cells []*cell // by slot
 	opts  engine.DecodeOptions
+	// compact is the dialect of the compact protocol, 0 for the binary one.
+	compact compact.Dialect
 }
 
 // failed is the offset that a function returns once run.fault is set.
@@ -75,6 +78,8 @@ func (d *run) wire(n, i int) int {
 		return d.fail(diag.InvalidLength, i, "a length is negative")
 	case thriftwire.ErrDepth:
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
+	case thriftwire.ErrData:
+		return d.fail(diag.InvalidData, i, "bytes that no value of the type has")
 	default:
 		return d.fail(diag.InvalidType, i, "unknown wire type")
 	}
@@ -100,15 +105,13 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 	if depth <= 0 {
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
 	}
+	if d.compact != 0 {
+		return d.compactStruct(p, base, i, depth)
+	}
 	b := d.b
 	start := i
 	next := 0 // the op that is expected
-	count := 0
-	var seen uint64
-	var more []uint64 // required fields beyond the first 64
-	if p.Required > 64 {
-		more = make([]uint64, (p.Required+63)/64)
-	}
+	var seen fieldSet
 	for {
 		var head uint32
 		if len(b)-i >= 4 { // always, but for the end of a message
@@ -132,14 +135,7 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 		}
 		op := &p.Ops[next]
 		next++
-		count++
-		if op.Bit >= 0 {
-			if op.Bit < 64 {
-				seen |= 1 << op.Bit
-			} else {
-				more[op.Bit/64] |= 1 << (op.Bit % 64)
-			}
-		}
+		seen.add(op)
 		i += 3
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&plan.Deref != 0 {
@@ -189,15 +185,7 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 			return failed
 		}
 	}
-	if p.Required > 0 {
-		if i = d.required(p, seen, more, i); i < 0 {
-			return failed
-		}
-	}
-	if p.Union && d.opts.CheckUnion && count != 1 {
-		return d.fail(diag.InvalidUnion, start, "union "+p.Name+" has "+plural(count, "field")+" set, not 1")
-	}
-	return i
+	return d.finish(p, &seen, start, i)
 }
 
 // shortHead reads a field header where fewer than 4 bytes are left.
@@ -243,9 +231,8 @@ func (d *run) unknown(p *plan.Proc, base mem.Pointer, i, depth int) int {
 			return failed
 		}
 	}
-	end, code := thriftwire.SkipAt(d.b, i+n, t, depth-1)
-	if code < 0 {
-		d.wire(code, end)
+	end := d.skip(i+n, t, depth-1)
+	if end < 0 {
 		d.fault.Field(strconv.Itoa(int(id)))
 		return failed
 	}
@@ -256,34 +243,79 @@ func (d *run) unknown(p *plan.Proc, base mem.Pointer, i, depth int) int {
 	return end
 }
 
-// required reports the first required field that was not seen.
-func (d *run) required(p *plan.Proc, seen uint64, more []uint64, i int) int {
-	if more == nil {
-		if seen == ^uint64(0)>>(64-p.Required) {
-			return i
-		}
+// skip steps over a value of type t.
+func (d *run) skip(i int, t thriftwire.Type, depth int) int {
+	var code int
+	if d.compact != 0 {
+		i, code = d.compact.SkipAt(d.b, i, t, depth)
 	} else {
-		more[0] = seen
+		i, code = thriftwire.SkipAt(d.b, i, t, depth)
 	}
-	for k := range p.Ops {
-		op := &p.Ops[k]
-		if op.Bit < 0 {
-			continue
-		}
-		word := seen
-		if more != nil {
-			word = more[op.Bit/64]
-		}
-		if word>>(op.Bit%64)&1 == 0 {
-			return d.fail(diag.MissingRequired, i-1, "missing required field "+strconv.Itoa(int(op.ID))+" for type "+p.Name)
-		}
+	if code < 0 {
+		return d.wire(code, i)
 	}
 	return i
+}
+
+// fieldSet counts the fields of a struct that were read and marks the required ones.
+type fieldSet struct {
+	count int
+	first uint64   // the first 64 required fields
+	more  []uint64 // those behind, made when one is read
+}
+
+func (s *fieldSet) add(op *plan.Op) {
+	s.count++
+	if op.Bit >= 0 {
+		s.mark(op.Bit)
+	}
+}
+
+func (s *fieldSet) mark(bit int32) {
+	if bit < 64 {
+		s.first |= 1 << bit
+		return
+	}
+	word := int(bit/64) - 1
+	for len(s.more) <= word {
+		s.more = append(s.more, 0)
+	}
+	s.more[word] |= 1 << (bit % 64)
+}
+
+func (s *fieldSet) has(bit int32) bool {
+	if bit < 64 {
+		return s.first>>bit&1 != 0
+	}
+	word := int(bit/64) - 1
+	return word < len(s.more) && s.more[word]>>(bit%64)&1 != 0
+}
+
+// finish checks a struct that stands from start to end.
+func (d *run) finish(p *plan.Proc, seen *fieldSet, start, end int) int {
+	if p.Required > 0 && (p.Required > 64 || seen.first != ^uint64(0)>>(64-p.Required)) {
+		for k := range p.Ops {
+			if op := &p.Ops[k]; op.Bit >= 0 && !seen.has(op.Bit) {
+				return d.fail(diag.MissingRequired, end-1, "missing required field "+strconv.Itoa(int(op.ID))+" for type "+p.Name)
+			}
+		}
+	}
+	if p.Union && d.opts.CheckUnion && seen.count != 1 {
+		return d.fail(diag.InvalidUnion, start, "union "+p.Name+" has "+plural(seen.count, "field")+" set, not 1")
+	}
+	return end
 }
 
 // bytes reads a string or binary.
 func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
 	b := d.b
+	if d.compact != 0 {
+		s, n := compact.ConsumeBytes(b[i:])
+		if n < 0 {
+			return nil, d.wire(n, i)
+		}
+		return d.keep(op, s), i + n
+	}
 	if len(b)-i < 4 {
 		return nil, d.eof(i, 4)
 	}
@@ -297,17 +329,24 @@ func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
 		d.fault.Offset = i - 4 // where the length stands
 		return nil, failed
 	}
-	s := b[i : i+n : i+n]
-	if op.Flags&plan.Alias == 0 && !d.opts.Alias {
-		s = d.chunk.Copy(s)
+	return d.keep(op, b[i:i+n:i+n]), i + n
+}
+
+// keep returns s as the value holds it.
+func (d *run) keep(op *plan.Op, s []byte) []byte {
+	if op.Flags&plan.Alias != 0 || d.opts.Alias {
+		return s
 	}
-	return s, i + n
+	return d.chunk.Copy(s)
 }
 
 // value reads one value without a header into p.
 func (d *run) value(op *plan.Op, p mem.Pointer, i, depth int) int {
 	b := d.b
 	if w := op.Code.Width(); w > 0 {
+		if d.compact != 0 {
+			return d.compactScalar(op, p, i)
+		}
 		if len(b)-i < w {
 			return d.eof(i, w)
 		}

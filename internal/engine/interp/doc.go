@@ -7,8 +7,11 @@
 package interp
 
 import (
+	"errors"
+
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // Engine is the interpreter.
@@ -19,12 +22,33 @@ var _ engine.Engine = Engine{}
 // Name returns "interp".
 func (Engine) Name() string { return "interp" }
 
-// Encoder returns an encoder for a type.
+// Encoder returns an encoder for a type. In the compact protocol no size is
+// known ahead, so the encode program serves for sizes too.
 func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions) (engine.Encoder, error) {
-	return &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o}, nil
+	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact}
+	if o.Compact != 0 {
+		e.size = encode
+	}
+	return e, unsupported(o.Compact, encode)
 }
 
 // Decoder returns a decoder for a type.
 func (Engine) Decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (engine.Decoder, error) {
-	return &decoder{prog: decode, slots: b.Slots, cells: cellsOf(b.Slots), opts: o}, nil
+	d := &decoder{prog: decode, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact}
+	return d, unsupported(o.Compact, decode)
+}
+
+// unsupported returns an error if p needs a wire type that the dialect does not have.
+func unsupported(d compact.Dialect, p *plan.Program) error {
+	if d == 0 {
+		return nil
+	}
+	for _, proc := range p.Procs {
+		for i := range proc.Ops {
+			if t := proc.Ops[i].Wire; !d.Has(t) {
+				return errors.New("the compact protocol of " + d.String() + " has no " + t.String())
+			}
+		}
+	}
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file encodes into the binary protocol. Memory that another goroutine
@@ -23,6 +24,8 @@ type encoder struct {
 	slots []engine.Slot
 	cells []*cell // by slot
 	opts  engine.EncodeOptions
+	// compact is the dialect of the compact protocol, 0 for the binary one.
+	compact compact.Dialect
 }
 
 func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
@@ -45,20 +48,17 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 	if depth <= 0 {
 		return b, tooDeep(len(b))
 	}
+	if e.compact != 0 {
+		return e.compactStruct(b, p, base, depth)
+	}
 	written := 0
 	buf, i := b[:cap(b)], len(b)
 	for k := range p.Ops {
 		op := &p.Ops[k]
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
-			if op.Flags&plan.Default != 0 {
-				if e.isDefault(op, at) {
-					continue
-				}
-			} else if q := mem.Ptr(at); q == nil {
+			if at = e.present(op, base); at == nil {
 				continue
-			} else if op.Flags&plan.Deref != 0 {
-				at = q
 			}
 		}
 		written++
@@ -109,10 +109,35 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 	if p.Unknown >= 0 {
 		out = append(out, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
 	}
-	if p.Union && e.opts.CheckUnion && written != 1 {
-		return b, diag.NewFault(diag.InvalidUnion, len(out), "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
+	if f := e.checkUnion(p, written, len(out)); f != nil {
+		return b, f
 	}
 	return append(out, 0), nil
+}
+
+// present returns the address of the op's value, or nil if it is not written.
+func (e *encoder) present(op *plan.Op, base mem.Pointer) mem.Pointer {
+	at := mem.Add(base, uintptr(op.Off))
+	switch {
+	case op.Flags&plan.Default != 0:
+		if e.isDefault(op, at) {
+			return nil
+		}
+	case op.Flags&plan.Deref != 0:
+		return mem.Ptr(at)
+	case op.Flags&plan.Optional != 0:
+		if mem.Ptr(at) == nil {
+			return nil
+		}
+	}
+	return at
+}
+
+func (e *encoder) checkUnion(p *plan.Proc, written, offset int) *diag.Fault {
+	if p.Union && e.opts.CheckUnion && written != 1 {
+		return diag.NewFault(diag.InvalidUnion, offset, "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
+	}
+	return nil
 }
 
 // extend returns buf with room for n bytes behind the first i, which are kept.
@@ -124,6 +149,22 @@ func extend(buf []byte, i, n int) []byte {
 // value appends one value without a header.
 func (e *encoder) value(b []byte, op *plan.Op, at mem.Pointer, depth int) ([]byte, *diag.Fault) {
 	switch op.Code {
+	case plan.String, plan.Binary:
+		return e.bytes(b, mem.String(at)) // a slice starts as a string does
+	case plan.Struct:
+		return e.structure(b, e.prog.Procs[op.A], at, depth)
+	case plan.Pointer:
+		return e.pointer(b, op, mem.Ptr(at), depth)
+	case plan.List:
+		data, n := mem.Slice(at)
+		return e.list(b, op, data, n, depth)
+	case plan.Map:
+		return e.mapping(b, op, mem.Ptr(at), depth)
+	}
+	if e.compact != 0 {
+		return e.compactScalar(b, op, at)
+	}
+	switch op.Code {
 	case plan.Bool, plan.I8:
 		return append(b, mem.U8(at)), nil
 	case plan.I16:
@@ -133,22 +174,13 @@ func (e *encoder) value(b []byte, op *plan.Op, at mem.Pointer, depth int) ([]byt
 	case plan.I64, plan.Double:
 		return binary.BigEndian.AppendUint64(b, mem.U64(at)), nil
 	case plan.Enum64:
-		return appendEnum(b, mem.U64(at))
-	case plan.UUID:
+		v := int64(mem.U64(at))
+		if int64(int32(v)) != v {
+			return b, enumRange(len(b))
+		}
+		return binary.BigEndian.AppendUint32(b, uint32(v)), nil
+	default: // UUID
 		return append(b, mem.UUID(at)[:]...), nil
-	case plan.String:
-		return appendString(b, mem.String(at))
-	case plan.Binary:
-		return appendBytes(b, mem.Bytes(at))
-	case plan.Struct:
-		return e.structure(b, e.prog.Procs[op.A], at, depth)
-	case plan.Pointer:
-		return e.pointer(b, op, mem.Ptr(at), depth)
-	case plan.List:
-		data, n := mem.Slice(at)
-		return e.list(b, op, data, n, depth)
-	default: // Map
-		return e.mapping(b, op, mem.Ptr(at), depth)
 	}
 }
 
@@ -160,25 +192,19 @@ func (e *encoder) pointer(b []byte, op *plan.Op, v mem.Pointer, depth int) ([]by
 	return e.structure(b, e.prog.Procs[op.A], v, depth)
 }
 
-func appendEnum(b []byte, v uint64) ([]byte, *diag.Fault) {
-	if n := int64(v); n < math.MinInt32 || n > math.MaxInt32 {
-		return b, diag.NewFault(diag.OutOfRange, len(b), "an enum value does not fit into 32 bits")
-	}
-	return binary.BigEndian.AppendUint32(b, uint32(v)), nil
+func enumRange(offset int) *diag.Fault {
+	return diag.NewFault(diag.OutOfRange, offset, "an enum value does not fit into 32 bits")
 }
 
-func appendString(b []byte, s string) ([]byte, *diag.Fault) {
+// bytes appends a string or binary.
+func (e *encoder) bytes(b []byte, s string) ([]byte, *diag.Fault) {
 	if f := checkBytes(len(s), mem.StringData(s), len(b)); f != nil {
 		return b, f
 	}
-	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
-}
-
-func appendBytes(b, s []byte) ([]byte, *diag.Fault) {
-	if f := checkBytes(len(s), mem.Data(s), len(b)); f != nil {
-		return b, f
+	if e.compact != 0 {
+		return compact.AppendString(b, s), nil
 	}
-	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...), nil
+	return thriftwire.AppendString(b, s), nil
 }
 
 // list appends n elements that start at data, with their header.
@@ -190,37 +216,19 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 		return b, f
 	}
 	elem := &e.prog.Procs[op.A].Ops[0]
-	b = thriftwire.AppendList(b, elem.Wire, n)
+	if e.compact != 0 {
+		b = e.compact.AppendList(b, elem.Wire, n)
+	} else {
+		b = thriftwire.AppendList(b, elem.Wire, n)
+	}
 	if op.Flags&plan.Unique != 0 && e.opts.CheckSet {
 		return e.set(b, op, elem, data, n, depth)
 	}
-	switch elem.Code {
-	case plan.Bool, plan.I8:
-		return append(b, mem.View[byte](data, n)...), nil
-	case plan.I16:
-		at := len(b)
-		b = room(b, 2*n)
-		w := b[at:]
-		for i, v := range mem.View[uint16](data, n) {
-			binary.BigEndian.PutUint16(w[2*i:], v)
+	if elem.Code.Width() > 0 {
+		if e.compact != 0 {
+			return e.compactNumbers(b, elem, data, n)
 		}
-		return b, nil
-	case plan.I32, plan.Float:
-		at := len(b)
-		b = room(b, 4*n)
-		w := b[at:]
-		for i, v := range mem.View[uint32](data, n) {
-			binary.BigEndian.PutUint32(w[4*i:], v)
-		}
-		return b, nil
-	case plan.I64, plan.Double:
-		at := len(b)
-		b = room(b, 8*n)
-		w := b[at:]
-		for i, v := range mem.View[uint64](data, n) {
-			binary.BigEndian.PutUint64(w[8*i:], v)
-		}
-		return b, nil
+		return e.numbers(b, elem, data, n)
 	}
 	var f *diag.Fault
 	for i := range n {
@@ -229,6 +237,46 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 		}
 	}
 	return b, nil
+}
+
+// numbers appends n elements of fixed width.
+func (e *encoder) numbers(b []byte, elem *plan.Op, data mem.Pointer, n int) ([]byte, *diag.Fault) {
+	at := len(b)
+	switch elem.Code {
+	case plan.Bool, plan.I8:
+		return append(b, mem.View[byte](data, n)...), nil
+	case plan.I16:
+		b = room(b, 2*n)
+		w := b[at:]
+		for i, v := range mem.View[uint16](data, n) {
+			binary.BigEndian.PutUint16(w[2*i:], v)
+		}
+		return b, nil
+	case plan.I32, plan.Float:
+		b = room(b, 4*n)
+		w := b[at:]
+		for i, v := range mem.View[uint32](data, n) {
+			binary.BigEndian.PutUint32(w[4*i:], v)
+		}
+		return b, nil
+	case plan.I64, plan.Double:
+		b = room(b, 8*n)
+		w := b[at:]
+		for i, v := range mem.View[uint64](data, n) {
+			binary.BigEndian.PutUint64(w[8*i:], v)
+		}
+		return b, nil
+	case plan.Enum64:
+		for i, v := range mem.View[int64](data, n) {
+			if int64(int32(v)) != v {
+				return b, enumRange(len(b)).Index(i)
+			}
+			b = binary.BigEndian.AppendUint32(b, uint32(v))
+		}
+		return b, nil
+	default: // UUID
+		return append(b, mem.View[byte](data, 16*n)...), nil
+	}
 }
 
 // set appends the elements of a set whose uniqueness is checked.

@@ -31,7 +31,13 @@ func (d *run) list(op *plan.Op, p mem.Pointer, i, depth int) int {
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
 	}
 	elem := &d.prog.Procs[op.A].Ops[0]
-	t, n, m := thriftwire.ConsumeList(d.b[i:])
+	var t thriftwire.Type
+	var n, m int
+	if d.compact != 0 {
+		t, n, m = d.compact.ConsumeList(d.b[i:])
+	} else {
+		t, n, m = thriftwire.ConsumeList(d.b[i:])
+	}
 	if m < 0 {
 		return d.wire(m, i)
 	}
@@ -48,6 +54,8 @@ func (d *run) list(op *plan.Op, p mem.Pointer, i, depth int) int {
 	}
 	start := i
 	switch {
+	case op.Flags&plan.PointerFree != 0 && d.compact != 0:
+		i = d.compactNumbers(elem, p, i, n)
 	case op.Flags&plan.PointerFree != 0:
 		i = d.numbers(elem, p, i, n)
 	case elem.Code == plan.String:
@@ -107,8 +115,8 @@ func (d *run) numbers(elem *plan.Op, p mem.Pointer, i, n int) int {
 	return i + n*w
 }
 
-// strings reads n strings. Their headers are at most 4 times their lengths'
-// bytes, so n needs no further check.
+// strings reads n strings. A header of 16 bytes in memory stands for 1 byte
+// of input at least, so n needs no further check.
 func (d *run) strings(elem *plan.Op, p mem.Pointer, i, n int) int {
 	s := make([]string, n)
 	mem.SetSlice(p, mem.Data(s), n)
@@ -170,17 +178,17 @@ func (d *run) unique(elem *plan.Op, start, end, n, depth int) int {
 	seen := make(map[string]struct{}, min(n, end-start))
 	i := start
 	for k := range n {
-		m := thriftwire.Skip(d.b[i:end], elem.Wire, depth)
-		if m < 0 {
-			return d.wire(m, i)
+		after := d.skip(i, elem.Wire, depth)
+		if after < 0 {
+			return failed
 		}
-		seen[string(d.b[i:i+m])] = struct{}{}
+		seen[string(d.b[i:after])] = struct{}{}
 		if len(seen) == k {
 			d.fail(diag.DuplicateKey, i, "a set has two equal elements")
 			d.fault.Index(k)
 			return failed
 		}
-		i += m
+		i = after
 	}
 	return end
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file encodes, sizes and decodes maps. A map whose key and element have
@@ -48,15 +49,15 @@ func cellsOf(slots []engine.Slot) []*cell {
 func cellOf(key, elem mem.Shape) *cell {
 	switch key {
 	case mem.Shape8:
-		return cellOfKey(atom[uint8]{encode8, noSize[uint8], decode8}, elem)
+		return cellOfKey(atom[uint8]{encode8, size8, decode8}, elem)
 	case mem.Shape16:
-		return cellOfKey(atom[uint16]{encode16, noSize[uint16], decode16}, elem)
+		return cellOfKey(atom[uint16]{encode16, size16, decode16}, elem)
 	case mem.Shape32:
-		return cellOfKey(atom[uint32]{encode32, noSize[uint32], decode32}, elem)
+		return cellOfKey(atom[uint32]{encode32, size32, decode32}, elem)
 	case mem.Shape64:
-		return cellOfKey(atom[uint64]{encode64, noSize[uint64], decode64}, elem)
+		return cellOfKey(atom[uint64]{encode64, size64, decode64}, elem)
 	case mem.ShapeFloat64:
-		return cellOfKey(atom[float64]{encodeFloat64, noSize[float64], decodeFloat64}, elem)
+		return cellOfKey(atom[float64]{encodeFloat64, sizeFloat64, decodeFloat64}, elem)
 	case mem.ShapeString:
 		return cellOfKey(atom[string]{encodeString, sizeString, decodeString}, elem)
 	case mem.ShapePointer:
@@ -69,13 +70,13 @@ func cellOf(key, elem mem.Shape) *cell {
 func cellOfKey[K comparable](k atom[K], elem mem.Shape) *cell {
 	switch elem {
 	case mem.Shape8:
-		return pair(k, atom[uint8]{encode8, noSize[uint8], decode8})
+		return pair(k, atom[uint8]{encode8, size8, decode8})
 	case mem.Shape16:
-		return pair(k, atom[uint16]{encode16, noSize[uint16], decode16})
+		return pair(k, atom[uint16]{encode16, size16, decode16})
 	case mem.Shape32:
-		return pair(k, atom[uint32]{encode32, noSize[uint32], decode32})
+		return pair(k, atom[uint32]{encode32, size32, decode32})
 	case mem.Shape64:
-		return pair(k, atom[uint64]{encode64, noSize[uint64], decode64})
+		return pair(k, atom[uint64]{encode64, size64, decode64})
 	case mem.ShapeString:
 		return pair(k, atom[string]{encodeString, sizeString, decodeString})
 	case mem.ShapeSlice:
@@ -99,7 +100,7 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 				}
 				end := len(b)
 				if b, f = v.encode(e, b, elem, mv, depth); f != nil {
-					return b, f.Key(keyText(key, b[start:end]))
+					return b, f.Key(e.keyText(key, b[start:end]))
 				}
 			}
 			return b, nil
@@ -116,14 +117,14 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 					if f != nil {
 						return 0, f.Key("key")
 					}
-					n += int(kp.Ops[0].Fixed) + s
+					n += e.fixed(&kp.Ops[0]) + s
 				}
 				if len(vp.Ops) > 0 {
 					s, f := v.size(e, &vp.Ops[0], mv, depth)
 					if f != nil {
 						return 0, f.Key("entry")
 					}
-					n += int(vp.Ops[0].Fixed) + s
+					n += e.fixed(&vp.Ops[0]) + s
 				}
 			}
 			return n, nil
@@ -142,7 +143,7 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 				}
 				end := i
 				if mv, i = v.decode(d, elem, i, depth, &elems); i < 0 {
-					d.fault.Key(keyText(key, d.b[start:end]))
+					d.fault.Key(d.keyText(key, d.b[start:end]))
 					return i
 				}
 				m[mk] = mv
@@ -154,13 +155,21 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 }
 
 // keyText renders a key's encoding for a path.
-func keyText(op *plan.Op, b []byte) string {
+func (e *encoder) keyText(op *plan.Op, b []byte) string { return keyText(e.compact, op, b) }
+func (d *run) keyText(op *plan.Op, b []byte) string     { return keyText(d.compact, op, b) }
+
+func keyText(d compact.Dialect, op *plan.Op, b []byte) string {
+	if d != 0 {
+		b, _ = d.AppendToBinary(nil, b, op.Wire, 1)
+	}
 	switch op.Code {
 	case plan.String:
 		return strconv.Quote(string(b[4:]))
 	case plan.Double:
 		return strconv.FormatFloat(math.Float64frombits(binary.BigEndian.Uint64(b)), 'g', -1, 64)
-	case plan.Bool, plan.I8:
+	case plan.Bool:
+		return strconv.FormatBool(b[0] != 0)
+	case plan.I8:
 		return strconv.Itoa(int(int8(b[0])))
 	case plan.I16:
 		return strconv.Itoa(int(int16(binary.BigEndian.Uint16(b))))
@@ -183,7 +192,11 @@ func (e *encoder) mapping(b []byte, op *plan.Op, m mem.Pointer, depth int) ([]by
 	if uint(n) > math.MaxInt32 {
 		return b, checkBytes(n, nil, len(b))
 	}
-	b = thriftwire.AppendMap(b, key.Wire, elem.Wire, n)
+	if e.compact != 0 {
+		b = e.compact.AppendMap(b, key.Wire, elem.Wire, n)
+	} else {
+		b = thriftwire.AppendMap(b, key.Wire, elem.Wire, n)
+	}
 	if n == 0 {
 		return b, nil
 	}
@@ -209,7 +222,7 @@ func (e *encoder) generic(b []byte, op *plan.Op, m mem.Pointer, depth int, note 
 		}
 		end := len(b)
 		if b, f = e.value(b, elem, v, depth); f != nil {
-			f.Key(keyText(key, b[start:end]))
+			f.Key(e.keyText(key, b[start:end]))
 			return false
 		}
 		if note != nil {
@@ -244,26 +257,30 @@ func (e *encoder) sorted(b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byt
 	return b, nil
 }
 
-// sizeMap returns what the map m takes beyond its header.
+// sizeMap returns what the map m takes, beyond its header in the binary protocol.
 func (e *encoder) sizeMap(op *plan.Op, m mem.Pointer, depth int) (int, *diag.Fault) {
 	if depth <= 0 {
 		return 0, tooDeep(-1)
 	}
+	n := 0
+	if e.compact != 0 {
+		n = compact.SizeMap(mem.MapLen(m))
+	}
 	if mem.MapLen(m) == 0 {
-		return 0, nil
+		return n, nil
 	}
 	if c := e.cells[op.Slot]; c != nil {
-		return c.size(e, op, m, depth-1)
+		entries, f := c.size(e, op, m, depth-1)
+		return n + entries, f
 	}
 	kp, vp := e.size.Procs[op.A], e.size.Procs[op.B]
-	n := 0
 	var f *diag.Fault
 	part := func(p *plan.Proc, v mem.Pointer) bool {
 		n += p.Base
 		if len(p.Ops) > 0 {
 			var s int
 			s, f = e.sizeValue(&p.Ops[0], v, depth-1)
-			n += int(p.Ops[0].Fixed) + s
+			n += e.fixed(&p.Ops[0]) + s
 		}
 		return f == nil
 	}
@@ -277,7 +294,13 @@ func (d *run) mapping(op *plan.Op, p mem.Pointer, i, depth int) int {
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
 	}
 	key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
-	kt, et, n, m := thriftwire.ConsumeMap(d.b[i:])
+	var kt, et thriftwire.Type
+	var n, m int
+	if d.compact != 0 {
+		kt, et, n, m = d.compact.ConsumeMap(d.b[i:])
+	} else {
+		kt, et, n, m = thriftwire.ConsumeMap(d.b[i:])
+	}
 	if m < 0 {
 		return d.wire(m, i)
 	}
@@ -308,7 +331,7 @@ func (d *run) mapping(op *plan.Op, p mem.Pointer, i, depth int) int {
 		}
 		end := i
 		if i = d.value(elem, v, i, depth-1); i < 0 {
-			d.fault.Key(keyText(key, d.b[start:end]))
+			d.fault.Key(d.keyText(key, d.b[start:end]))
 			return false
 		}
 		return true

@@ -4,6 +4,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file runs size programs: the procedures' constants plus what varies.
@@ -20,19 +21,16 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 	if depth <= 0 {
 		return 0, tooDeep(-1)
 	}
+	if e.compact != 0 {
+		return e.compactSizeStruct(p, base, depth)
+	}
 	total := p.Base
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
-			if op.Flags&plan.Default != 0 {
-				if e.isDefault(op, at) {
-					continue
-				}
-			} else if q := mem.Ptr(at); q == nil {
+			if at = e.present(op, base); at == nil {
 				continue
-			} else if op.Flags&plan.Deref != 0 {
-				at = q
 			}
 		}
 		total += int(op.Fixed)
@@ -57,14 +55,12 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 	return total, nil
 }
 
-// sizeValue returns what a value takes beyond the Fixed part of its op.
+// sizeValue returns what a value takes. In the binary protocol that is what it
+// takes beyond the Fixed part of its op; the compact protocol has no fixed parts.
 func (e *encoder) sizeValue(op *plan.Op, at mem.Pointer, depth int) (int, *diag.Fault) {
 	switch op.Code {
-	case plan.String:
-		return len(mem.String(at)), nil
-	case plan.Binary:
-		_, n := mem.Slice(at)
-		return n, nil
+	case plan.String, plan.Binary:
+		return e.sizeBytes(len(mem.String(at))), nil // a slice starts as a string does
 	case plan.Struct:
 		return e.sizeStruct(e.size.Procs[op.A], at, depth)
 	case plan.Pointer:
@@ -74,35 +70,60 @@ func (e *encoder) sizeValue(op *plan.Op, at mem.Pointer, depth int) (int, *diag.
 		return e.sizeList(op, data, n, depth)
 	case plan.Map:
 		return e.sizeMap(op, mem.Ptr(at), depth)
-	default:
-		return 0, nil
 	}
+	if e.compact != 0 {
+		return e.compactSizeScalar(op, at), nil
+	}
+	return 0, nil
 }
 
-// sizeTarget returns what the struct at v takes beyond its STOP, which is
-// part of the op's Fixed.
+// fixed returns what values of op take at least, which sizeValue does not count.
+func (e *encoder) fixed(op *plan.Op) int {
+	if e.compact != 0 {
+		return 0
+	}
+	return int(op.Fixed)
+}
+
+func (e *encoder) sizeBytes(n int) int {
+	if e.compact != 0 {
+		return compact.SizeBytes(n)
+	}
+	return n
+}
+
+// sizeTarget returns the size of the struct at v; in the binary protocol its
+// STOP is part of the op's Fixed.
 func (e *encoder) sizeTarget(op *plan.Op, v mem.Pointer, depth int) (int, *diag.Fault) {
+	stop := 0
+	if e.compact != 0 {
+		stop = 1
+	}
 	if v == nil {
-		return 0, nil
+		return stop, nil
 	}
 	n, f := e.sizeStruct(e.size.Procs[op.A], v, depth)
-	return n - 1, f
+	return n - 1 + stop, f
 }
 
 func (e *encoder) sizeList(op *plan.Op, data mem.Pointer, n, depth int) (int, *diag.Fault) {
 	if depth <= 0 {
 		return 0, tooDeep(-1)
 	}
-	proc := e.size.Procs[op.A]
-	if len(proc.Ops) == 0 || n == 0 {
-		return n * proc.Base, nil
-	}
 	if f := checkBytes(n, data, -1); f != nil {
 		return 0, f
 	}
+	proc := e.size.Procs[op.A]
+	total := n * proc.Base
+	if e.compact != 0 {
+		total = compact.SizeList(n)
+	}
+	if len(proc.Ops) == 0 || n == 0 {
+		return total, nil
+	}
 	elem := &proc.Ops[0]
-	total := n * int(elem.Fixed)
-	if elem.Code == plan.String {
+	total += n * e.fixed(elem)
+	if elem.Code == plan.String && e.compact == 0 {
 		for _, s := range mem.View[string](data, n) {
 			total += len(s)
 		}

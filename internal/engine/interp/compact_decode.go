@@ -1,0 +1,161 @@
+package interp
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
+)
+
+// This file decodes what the compact protocol writes in its own way; see
+// compact_encode.go.
+
+func (d *run) compactStruct(p *plan.Proc, base mem.Pointer, i, depth int) int {
+	start := i
+	next := 0
+	var seen fieldSet
+	last := int16(0)
+	for {
+		f, n := d.compact.ConsumeField(d.b[i:], last)
+		if n < 0 {
+			return d.wire(n, i)
+		}
+		if f.Type == thriftwire.Stop {
+			i += n
+			break
+		}
+		last = f.ID
+		head := plan.HeadOf(f.Type, f.ID)
+		if next >= len(p.Ops) || p.Ops[next].Head != head {
+			next = p.Find(head)
+			if next < 0 {
+				next = 0
+				if i = d.compactUnknown(p, base, f, i, n, depth); i < 0 {
+					return failed
+				}
+				continue
+			}
+		}
+		op := &p.Ops[next]
+		next++
+		seen.add(op)
+		i += n
+		at := mem.Add(base, uintptr(op.Off))
+		if op.Flags&plan.Deref != 0 {
+			at = d.box(op, at)
+		}
+		if op.Code == plan.Bool {
+			mem.SetU8(at, bit(f.True))
+			continue
+		}
+		if i = d.value(op, at, i, depth-1); i < 0 {
+			d.fault.Field(op.Name)
+			return failed
+		}
+	}
+	return d.finish(p, &seen, start, i)
+}
+
+func bit(v bool) uint8 {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// compactUnknown steps over a field that no op reads. Its header is n bytes at i.
+func (d *run) compactUnknown(p *plan.Proc, base mem.Pointer, f compact.Field, i, n, depth int) int {
+	if d.opts.Strict {
+		if op := p.FindID(f.ID); op != nil {
+			d.mismatch(i, op.Wire, f.Type)
+			d.fault.Field(op.Name)
+			return failed
+		}
+	}
+	end := i + n
+	if f.Type != thriftwire.Bool {
+		if end = d.skip(end, f.Type, depth-1); end < 0 {
+			d.fault.Field(strconv.Itoa(int(f.ID)))
+			return failed
+		}
+	}
+	if p.Unknown >= 0 {
+		// Kept in the binary protocol, so that either can write it again.
+		at := mem.Add(base, uintptr(p.Unknown))
+		kept, _ := d.compact.AppendFieldToBinary(mem.Bytes(at), d.b[i+n:end], f, depth)
+		mem.SetBytes(at, kept)
+	}
+	return end
+}
+
+func (d *run) compactScalar(op *plan.Op, p mem.Pointer, i int) int {
+	b := d.b[i:]
+	var n int
+	switch op.Code {
+	case plan.Bool:
+		var v bool
+		v, n = compact.ConsumeBool(b)
+		mem.SetU8(p, bit(v))
+	case plan.I8:
+		var v int8
+		v, n = compact.ConsumeI8(b)
+		mem.SetU8(p, uint8(v))
+	case plan.I16:
+		var v int16
+		v, n = compact.ConsumeI16(b)
+		mem.SetU16(p, uint16(v))
+	case plan.I32:
+		var v int32
+		v, n = compact.ConsumeI32(b)
+		mem.SetU32(p, uint32(v))
+	case plan.Enum64:
+		var v int32
+		v, n = compact.ConsumeI32(b)
+		mem.SetU64(p, uint64(int64(v)))
+	case plan.I64:
+		var v int64
+		v, n = compact.ConsumeI64(b)
+		mem.SetU64(p, uint64(v))
+	case plan.Float:
+		var v float32
+		v, n = compact.ConsumeFloat(b)
+		mem.SetU32(p, math.Float32bits(v))
+	case plan.Double:
+		var v float64
+		v, n = d.compact.ConsumeDouble(b)
+		mem.SetU64(p, math.Float64bits(v))
+	default: // UUID
+		var v [16]byte
+		v, n = compact.ConsumeUUID(b)
+		*mem.UUID(p) = v
+	}
+	if n < 0 {
+		return d.wire(n, i)
+	}
+	return i + n
+}
+
+// compactNumbers reads n elements of fixed width in memory. The header has
+// shown that n bytes at least are there.
+func (d *run) compactNumbers(elem *plan.Op, p mem.Pointer, i, n int) int {
+	size := int(elem.Code.Memory())
+	have := d.capacity(i, n, uintptr(size))
+	data := mem.Data(d.chunk.Take(have*size, min(size, 8)))
+	for k := range n {
+		if k == have { // more elements than their claimed number was worth
+			have += min(have, n-have)
+			more := d.chunk.Take(have*size, min(size, 8))
+			copy(more, mem.View[byte](data, k*size))
+			data = mem.Data(more)
+		}
+		if i = d.compactScalar(elem, mem.Add(data, uintptr(k*size)), i); i < 0 {
+			d.fault.Index(k)
+			return failed
+		}
+	}
+	mem.SetSlice(p, data, n)
+	return i
+}
