@@ -27,15 +27,17 @@
 // A struct is a request struct, whose fields are read one by one, if it is the
 // only argument or if one of its fields has such an annotation.
 //
-// A list or set in a path, query, header, cookie or form repeats or is split at commas;
-// a struct or map there is JSON text.
+// A list or set in a path, query, header, cookie or form repeats or is split at
+// commas; a struct or map there is JSON text. A form is
+// application/x-www-form-urlencoded.
 //
 // # Replies
 //
 // The result is sent as JSON with status 200 or the method's api.http_code,
-// without content as 204, and a oneway call as 202. A declared exception has the
-// api.http_code of the throws clause's field or of the exception, else 422. Every error is a problem document of
-// RFC 9457: see [Problem].
+// without content as 204, and a oneway call as 202. A declared exception has
+// the api.http_code of the throws clause's field or of the exception; without
+// one it has 422, or 500 if it is fbthrift's server exception, or 503 if that is
+// transient. Every error is a problem document of RFC 9457: see [Problem].
 //
 // The package reads no IDL: its caller gives it a schema.
 package gateway

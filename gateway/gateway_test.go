@@ -271,6 +271,8 @@ func TestOutcomesBecomeReplies(t *testing.T) {
 	try("GET /items/1", `{"missing": {"key": "1", "message": "no item 1"}}`, nil)
 	try("GET /items/1", `{"busy": {"seconds": 3}}`, nil)
 	try("GET /items/1", `{"fatal": {"text": "it <broke>"}}`, nil)
+	try("GET /items/1", `{"broken": {"code": 1}}`, nil)
+	try("GET /items/1", `{"restarting": {"code": 1}}`, nil)
 	try("GET /items/1", `{}`, nil)
 	try("GET /items/1", "", &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "no get here"})
 	try("GET /items/1", "", &rpc.ApplicationException{Type: rpc.InternalError, Message: "oh"})

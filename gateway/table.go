@@ -166,9 +166,18 @@ func successStatus(m *schema.Method) (int, error) {
 }
 
 // exceptionStatus returns the status of a declared exception: as the throws
-// clause says, else as the exception says, else 422.
+// clause says, else as the exception says, else 422. fbthrift's "server
+// exception" is 500, and 503 if it is transient.
 func exceptionStatus(f *schema.Field) (int, error) {
-	status, err := annotatedStatus(f.Type().Struct().Annotations(), http.StatusUnprocessableEntity, 400, 599)
+	a := f.Type().Struct().Annotations()
+	usual := http.StatusUnprocessableEntity
+	if a.Has("server") {
+		usual = http.StatusInternalServerError
+		if a.Has("transient") {
+			usual = http.StatusServiceUnavailable
+		}
+	}
+	status, err := annotatedStatus(a, usual, 400, 599)
 	if err != nil {
 		return 0, err
 	}

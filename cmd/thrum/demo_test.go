@@ -187,25 +187,25 @@ func TestDemoRefusesAnAddressThatIsTaken(t *testing.T) {
 }
 
 // serveShop serves the bookshop on a Unix socket.
-func serveShop(t *testing.T) (address string) {
+func serveShop(t *testing.T) (address string, books *store.Store) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop.sock")
 	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.NewServer()
-	if err := s.Register(shop.NewShopService(store.New())); err != nil {
+	s, books := rpc.NewServer(), store.New()
+	if err := s.Register(shop.NewShopService(books)); err != nil {
 		t.Fatal(err)
 	}
 	go s.Serve(l)
 	t.Cleanup(func() { s.Close() })
-	return "unix:" + path
+	return "unix:" + path, books
 }
 
 func TestCallPrintsResultsAndExceptions(t *testing.T) {
 	atRoot(t)
-	address := serveShop(t)
+	address, books := serveShop(t)
 	idl := []string{"--idl", "examples/shop/shop.thrift"}
 	for _, c := range []struct {
 		args           []string
@@ -235,6 +235,9 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 	code, stdout, _ := thrum(`{"ids": [3]}`, append([]string{"call", address, "Shop.stock", "-"}, idl...)...)
 	if code != exitOK || stdout != "{\"3\":4}\n" {
 		t.Errorf("arguments from standard input: %d %s", code, stdout)
+	}
+	for len(books.Notes()) == 0 { // a oneway call takes effect some time after it was made
+		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -12,6 +12,9 @@ exception Missing { 1: string key, 2: string message } (api.http_code = "404")
 exception Busy { 1: i32 seconds }
 exception Fatal { 1: string text } (message = "text")
 
+server exception Broken { 1: i32 code }
+transient server exception Restarting { 1: i32 code }
+
 /** A request struct with parts from everywhere. */
 struct Update {
   1: required i64 id (api.path = "id")
@@ -33,7 +36,8 @@ service Base {
 }
 
 service Items extends Base {
-  string get(1: i64 id (api.path = "id")) throws (1: Missing missing, 2: Busy busy (api.http_code = "503"), 3: Fatal fatal)
+  string get(1: i64 id (api.path = "id")) throws (1: Missing missing, 2: Busy busy (api.http_code = "503"), 3: Fatal fatal,
+    4: Broken broken, 5: Restarting restarting)
     (api.get = "/items/:id", api.head = "/heads/:id")
   string fixed() (api.get = "/items/fixed")
   string file(1: string name (api.path = "name")) (api.get = "/files/*name")
