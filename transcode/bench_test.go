@@ -34,7 +34,7 @@ const (
 )
 
 var simpleJSON = fmt.Sprintf(`{"ByteField":127,"I64Field":%d,"DoubleField":%v,"I32Field":%d,"StringField":%q,"BinaryField":%q}`,
-	math.MaxInt64, 0.1234567890123456, math.MaxInt32, someText, someBase64)
+	int64(math.MaxInt64), 0.1234567890123456, math.MaxInt32, someText, someBase64)
 
 func nestingJSON() string {
 	list := func(open, end string, item func(i int) string) string {
@@ -45,7 +45,7 @@ func nestingJSON() string {
 		return open + strings.Join(items, ",") + end
 	}
 	number := func(i int) string { return fmt.Sprint(math.MaxInt32 - i) }
-	large := func(i int) string { return fmt.Sprint(math.MaxInt64 - i) }
+	large := func(i int) string { return fmt.Sprint(math.MaxInt64 - int64(i)) }
 	text := func(i int) string { return fmt.Sprintf("%q", fmt.Sprintf("%02d%s", i, someText[2:])) }
 	return `{"String":` + text(0) + `,"ListSimple":` + list("[", "]", func(int) string { return simpleJSON }) +
 		`,"Double":1.5,"I32":7,"ListI32":` + list("[", "]", number) + `,"I64":9,"MapStringString":` +

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"slices"
 	"sort"
 	"sync"
 
@@ -154,10 +155,12 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 			}
 			return nil, err
 		}
-		names[i] = f.Name()
+		if names[i], err = k.fieldName(f, names[:i]); err != nil {
+			return nil, err
+		}
 		id := int16(f.ID())
 		s.fields[i] = field{
-			typ: t, id: id, name: f.Name(), quoted: append(jsonwire.AppendQuotedLossy(nil, []byte(f.Name())), ':'),
+			typ: t, id: id, name: names[i], quoted: append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':'),
 			head: [3]byte(thriftwire.AppendField(nil, t.wire, id)),
 		}
 		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing && !s.union {
@@ -167,6 +170,21 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 	s.names = newNameTable(names)
 	s.indexIDs()
 	return s, nil
+}
+
+// fieldName returns the name of f in JSON, which must not be among earlier ones.
+func (k *compiler) fieldName(f *schema.Field, earlier []string) (string, error) {
+	if k.conv.opts.fieldName == nil {
+		return f.Name(), nil
+	}
+	name := k.conv.opts.fieldName(f)
+	if name == "" {
+		name = f.Name()
+	}
+	if slices.Contains(earlier, name) {
+		return "", diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("two fields have the name %q in JSON", name)).Field(f.Name())
+	}
+	return name, nil
 }
 
 // indexIDs fills the tables by id.

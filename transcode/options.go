@@ -1,5 +1,7 @@
 package transcode
 
+import "github.com/thrum-rpc/thrum/schema"
+
 // Option changes what a Converter does.
 type Option func(*options)
 
@@ -19,6 +21,7 @@ type options struct {
 	rawBinary       bool
 	lossyText       bool
 	nonFinite       NonFinitePolicy
+	fieldName       func(*schema.Field) string
 }
 
 // The limits of a Converter unless options say otherwise.
@@ -55,6 +58,13 @@ func WriteDefaults() Option { return func(o *options) { o.writeDefaults = true }
 // default as zero, empty text or an empty container. Structs stay absent, and
 // a missing required field is still an error unless AllowMissing is given.
 func WriteZeros() Option { return func(o *options) { o.writeZeros = true } }
+
+// FieldNames chooses the names that fields have in JSON, such as those of an
+// annotation; where name returns "", a field keeps its own. Two fields of a
+// struct must not get the same name. New calls it once for each field.
+func FieldNames(name func(*schema.Field) string) Option {
+	return func(o *options) { o.fieldName = name }
+}
 
 // EnumNumbers writes enums to JSON as numbers. Both forms are always read.
 func EnumNumbers() Option { return func(o *options) { o.enumNumbers = true } }

@@ -3,6 +3,7 @@ package transcode_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -241,5 +242,69 @@ func TestEnumsWithDistantValues(t *testing.T) {
 	}
 	if out, _, err := c.AppendJSON(nil, thrift); err != nil || string(out) != json {
 		t.Errorf("%s, %v", out, err)
+	}
+}
+
+func TestFieldNamesCanComeFromAnnotations(t *testing.T) {
+	annotated := func(id int32, name, key string) *schema.Field {
+		return schema.NewField(schema.FieldSpec{ID: id, Name: name, Type: tI8, Annotations: schema.Annotations{{Name: "api.key", Value: key, HasValue: true}}})
+	}
+	names := transcode.FieldNames(func(f *schema.Field) string { return f.Annotations().Value("api.key") })
+	c := converter(t, structOf("S", annotated(1, "a", "the \"A\""), annotated(2, "b", ""), annotated(3, "c", "a")), names)
+	const json = `{"the \"A\"":1,"b":2,"a":3}`
+	thrift, err := c.AppendThrift(nil, []byte(json))
+	if err != nil || hexOf(thrift) != "03000101030002020300030300" {
+		t.Fatalf("%x, %v", thrift, err)
+	}
+	if out, _, err := c.AppendJSON(nil, thrift); err != nil || string(out) != json {
+		t.Errorf("%s, %v", out, err)
+	}
+	if _, err := transcode.New(structOf("S", annotated(1, "a", ""), annotated(2, "b", "a")), names); diag.CodeOf(err) != diag.Unsupported {
+		t.Errorf("one name for two fields: %v", err)
+	}
+}
+
+func TestAConverterServesManyGoroutines(t *testing.T) {
+	c := converter(t, all())
+	const json = `{"byString":{"a":1,"b":2},"byInt":{"\u0031":"x"},"set":["p","q"],"byStruct":[[{"x":1},"a"]],"byDouble":{"0.5":1}}`
+	thrift, err := c.AppendThrift(nil, []byte(json))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, err := c.AppendJSON(nil, thrift)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			for range 500 {
+				a, err := c.AppendThrift(nil, []byte(json))
+				b, _, err2 := c.AppendJSON(nil, thrift)
+				if err != nil || err2 != nil || string(a) != string(thrift) || string(b) != string(text) {
+					t.Errorf("%x %v, %s %v", a, err, b, err2)
+					return
+				}
+			}
+		}()
+	}
+	wait.Wait()
+}
+
+func TestConversionsIntoALargeBufferAllocateNothing(t *testing.T) {
+	c := converter(t, simple())
+	in := []byte(simpleJSON)
+	thrift, err := c.AppendThrift(nil, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := make([]byte, 0, 1024), make([]byte, 0, 1024)
+	if n := testing.AllocsPerRun(100, func() {
+		_, _ = c.AppendThrift(a, in)
+		_, _, _ = c.AppendJSON(b, thrift)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }
