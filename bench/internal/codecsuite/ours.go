@@ -8,9 +8,10 @@ import (
 	"github.com/thrum-rpc/thrum/codec"
 )
 
-// mode is a way in which our codec decodes.
+// mode is a way in which our codec decodes, and the protocol it speaks.
 type mode struct {
 	name    string
+	wire    wire
 	options []codec.Option
 }
 
@@ -18,8 +19,8 @@ type mode struct {
 // compared with every peer.
 func modes() []mode {
 	return []mode{
-		{"copy", nil},
-		{"alias", []codec.Option{codec.NoCopy()}},
+		{"copy", binaryWire, nil},
+		{"alias", binaryWire, []codec.Option{codec.NoCopy()}},
 	}
 }
 
@@ -32,7 +33,7 @@ func ours[T any](value *T) ([]contender[T], error) {
 			return nil, err
 		}
 		all = append(all, contender[T]{
-			name: c.Engine(), mode: m.name, wire: binaryWire, ours: true,
+			name: c.Engine(), mode: m.name, wire: m.wire, ours: true,
 			marshal:   func() (func(int) ([]byte, error), error) { return ourMarshal(c, value), nil },
 			unmarshal: func(b []byte) (func(int) (any, error), error) { return ourUnmarshal(c, b), nil },
 		})
