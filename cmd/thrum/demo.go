@@ -81,7 +81,7 @@ func demo(env *environment, listen, web string) error {
 	if err != nil {
 		return err
 	}
-	front := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute}
+	front := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
 	go func() { done <- front.Serve(httpListener) }()
 	defer front.Close()
 
