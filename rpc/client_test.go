@@ -474,3 +474,29 @@ func FuzzClient(f *testing.F) {
 		}
 	})
 }
+
+func TestAWriteThatTakesTooLongFailsTheCalls(t *testing.T) {
+	noLeaks(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	client := dial(t, "tcp", l.Addr().String(), rpc.WriteTimeout(50*time.Millisecond))
+	large := func(dst []byte) ([]byte, error) { return append(dst, textStruct(strings.Repeat("x", 15<<20))...), nil }
+	var all sync.WaitGroup
+	for _, oneway := range []bool{true, false} {
+		all.Go(func() {
+			err := client.Invoke(t.Context(), &rpc.Invocation{Method: "m", Oneway: oneway, AppendArgs: large})
+			var e *rpc.Error
+			if !errors.As(err, &e) || e.Stage != rpc.StageWrite || e.Method != "m" {
+				t.Errorf("oneway %v: %v", oneway, err)
+			}
+			var timeout net.Error
+			if !errors.As(err, &timeout) || !timeout.Timeout() {
+				t.Errorf("oneway %v: %v is no timeout", oneway, err)
+			}
+		})
+	}
+	all.Wait()
+}
