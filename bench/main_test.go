@@ -49,7 +49,8 @@ func readRatios(t *testing.T, suite, out string) int {
 			continue
 		}
 		r, ok := harness.ParseRatio(strings.TrimSpace(line))
-		if !ok || r.Ours <= 0 || r.Other <= 0 || r.Ratio <= 0 {
+		// One disturbed operation may take so long that the ratio is 0.00.
+		if !ok || r.Ours <= 0 || r.Other <= 0 || r.Ratio < 0 {
 			t.Errorf("not a ratio: %q", line)
 		}
 		if !strings.HasPrefix(r.Case, suite+"/") {
