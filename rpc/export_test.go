@@ -31,3 +31,6 @@ func Completed(s *Server) int {
 	}
 	return n
 }
+
+// InFlight returns the server's count of calls in flight.
+func InFlight(s *Server) int { return int(s.inFlight.Load()) }

@@ -105,6 +105,11 @@ func listen(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.
 	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		eventually(t, "no call or connection is counted", func() bool {
+			return rpc.InFlight(server) == 0 && rpc.Connections(server) == 0
+		})
+	})
 	return server, serveOn(t, server, "tcp")
 }
 
