@@ -56,7 +56,7 @@ func TestATypeKnowsItsParts(t *testing.T) {
 }
 
 func TestBaseTypesAreShared(t *testing.T) {
-	if schema.Basic(schema.I32) != schema.Basic(schema.I32) {
+	if a, b := schema.Basic(schema.I32), schema.Basic(schema.I32); a != b {
 		t.Error("two uses of i32 differ")
 	}
 	for _, k := range []schema.Kind{schema.Invalid, schema.Enum, schema.List, schema.Struct, schema.Kind(200)} {

@@ -3,7 +3,6 @@ package thriftidl
 import (
 	"math"
 
-	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -98,19 +97,18 @@ func (r *resolver) namedType(u *unit, n *typeNode, level int) (*schema.Type, sha
 
 func (r *resolver) unknownType(u *unit, n *typeNode) {
 	name := n.name.name
-	var d *diag.Diagnostic
 	switch {
 	case u.scope.services[name] != nil:
-		d = r.errorf(u, n.name.pos, codeNotAType, "%s is a service, not a type", clip(name))
+		r.errorf(u, n.name.pos, codeNotAType, "%s is a service, not a type", clip(name))
 	case u.scope.consts[name] != nil:
-		d = r.errorf(u, n.name.pos, codeNotAType, "%s is a constant, not a type", clip(name))
+		r.errorf(u, n.name.pos, codeNotAType, "%s is a constant, not a type", clip(name))
 	case u.scope.interactions[name] != nil:
-		d = r.errorf(u, n.name.pos, codeNotAType, "%s is an interaction, not a type", clip(name))
+		r.errorf(u, n.name.pos, codeNotAType, "%s is an interaction, not a type", clip(name))
 	case n.name.kw == kwList || n.name.kw == kwSet || n.name.kw == kwMap:
-		d = r.errorf(u, n.name.pos, codeUnknownType, "%s lacks the type of what it holds", name)
+		d := r.errorf(u, n.name.pos, codeUnknownType, "%s lacks the type of what it holds", name)
 		d.Hint = "write " + map[keyword]string{kwList: "list<T>", kwSet: "set<T>", kwMap: "map<K, V>"}[n.name.kw]
 	default:
-		d = r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", clip(name))
+		d := r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", clip(name))
 		d.Hint = r.unknownTypeHint(u, name)
 	}
 }
