@@ -20,7 +20,9 @@ type mode struct {
 func modes() []mode {
 	return []mode{
 		{"copy", binaryWire, nil},
+		{"copy", compactWire, []codec.Option{codec.Use(codec.Compact)}},
 		{"alias", binaryWire, []codec.Option{codec.NoCopy()}},
+		{"alias", compactWire, []codec.Option{codec.NoCopy(), codec.Use(codec.Compact)}},
 	}
 }
 

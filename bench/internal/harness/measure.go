@@ -23,6 +23,10 @@ type Result struct {
 	// NS is the median of the samples that no other process disturbed, or of
 	// all where these are too few.
 	NS float64 `json:"ns"`
+	// CPU is the median of the processor time per operation, in nanoseconds,
+	// the collector's on all processors included; 0 where the system does not
+	// tell. Other processes disturb it little.
+	CPU float64 `json:"cpu_ns"`
 	// Samples are nanoseconds per operation, a value per round in order.
 	Samples []float64 `json:"samples"`
 	// Quiet is how many samples no other process disturbed.
@@ -45,6 +49,7 @@ type runner struct {
 	n       int
 	samples []float64
 	quiet   []float64 // those samples that no other process disturbed
+	cpu     []float64 // processor time
 }
 
 // Measure checks the group, then interleaves its contestants.
@@ -69,7 +74,7 @@ func (g *Group) Measure(t Timing) ([]Result, error) {
 	}
 	var results []Result
 	for _, r := range runners {
-		res := Result{Name: r.name, NS: median(r.quiet), Samples: r.samples, Quiet: len(r.quiet)}
+		res := Result{Name: r.name, NS: median(r.quiet), CPU: median(r.cpu), Samples: r.samples, Quiet: len(r.quiet)}
 		if res.Disturbed() {
 			res.NS = median(r.samples)
 		}
@@ -99,6 +104,7 @@ func (r *runner) sample() error {
 	wanted := time.Since(start) * time.Duration(len(r.workers))
 	after, known := cpuTime()
 	r.samples = append(r.samples, ns)
+	r.cpu = append(r.cpu, float64(after-before)/float64(r.n*len(r.workers)))
 	if !known || after-before > wanted*9/10 {
 		r.quiet = append(r.quiet, ns)
 	}

@@ -138,7 +138,7 @@ func (o *Options) timing(groups []Group) Timing {
 
 func (g *GroupReport) print(out io.Writer, name string) {
 	for _, r := range g.Results {
-		fmt.Fprintf(out, "TIME %s %s ns=%s gbps=%.2f", name, r.Name, nanos(r.NS), r.GBps)
+		fmt.Fprintf(out, "TIME %s %s ns=%s cpu=%s gbps=%.2f", name, r.Name, nanos(r.NS), nanos(r.CPU), r.GBps)
 		if r.Memory != nil {
 			fmt.Fprintf(out, " allocs=%.2f bytes=%.0f", r.Memory.Allocs, r.Memory.Bytes)
 		}
