@@ -11,8 +11,11 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -50,9 +53,12 @@ type house struct {
 	std    types.Importer
 }
 
+// standard imports the standard library, once for all tests.
+var standard = sync.OnceValue(importer.Default)
+
 func newHouse(files []gen.File) *house {
 	h := &house{
-		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: importer.Default(),
+		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: standard(),
 		source: map[string]map[string]string{
 			"github.com/thrum-rpc/thrum/rpc":   {"rpc.go": rpcStandIn},
 			"github.com/thrum-rpc/thrum/codec": {"codec.go": codecStandIn},
@@ -72,8 +78,11 @@ func (h *house) Import(importPath string) (*types.Package, error) {
 	if p := h.done[importPath]; p != nil {
 		return p, nil
 	}
-	texts, ok := h.source[importPath]
-	if !ok {
+	texts := h.source[importPath]
+	if dir, own := strings.CutPrefix(importPath, "github.com/thrum-rpc/thrum/"); own && texts == nil {
+		texts = sources(filepath.Join("..", filepath.FromSlash(dir)))
+	}
+	if texts == nil {
 		return h.std.Import(importPath)
 	}
 	var files []*ast.File
@@ -87,6 +96,18 @@ func (h *house) Import(importPath string) (*types.Package, error) {
 	p, err := (&types.Config{Importer: h}).Check(importPath, h.fset, files, nil)
 	h.done[importPath] = p
 	return p, err
+}
+
+// sources returns the Go files of a directory, without its tests.
+func sources(dir string) map[string]string {
+	texts := make(map[string]string)
+	names, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, name := range names {
+		if text, err := os.ReadFile(name); err == nil && !strings.HasSuffix(name, "_test.go") {
+			texts[name] = string(text)
+		}
+	}
+	return texts
 }
 
 // loadText loads the IDL texts, of which main.thrift is the root.
@@ -131,7 +152,7 @@ func compiles(t *testing.T, idl map[string]string, opts ...gen.Option) []gen.Fil
 var everyOption = map[string][]gen.Option{
 	"default": nil,
 	"all": {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false),
-		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true)},
+		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true), gen.Static(true)},
 }
 
 // awkward are names that Go, its library or the generator use themselves.
@@ -140,7 +161,7 @@ var awkward = strings.Fields(`
 	any bool error string int64 nil true iota append len make new copy panic cap close init main
 	bytes context errors fmt maps math rpc slices schema
 	p v r c h s n o ctx err args result caller client server self x0 y0
-	Read Write String Error GoString Format InitDefault DeepEqual CarryingUnknownFields PretouchSvc Get Set IsSet get_x set_x x is_set_x
+	Read Write String Error GoString Format InitDefault DeepEqual CarryingUnknownFields PretouchSvc AppendThrift SizeThrift UnmarshalThrift Get Set IsSet get_x set_x x is_set_x
 	Success success New NewX X_args Client Service Args Result A A_ a a_ _a __a a__b a_1 a_B
 	CountSetFieldsX Svc SvcClient NewSvc x_DEFAULT FromString Ptr
 `)
@@ -182,7 +203,7 @@ func TestAwkwardNamesCompileEverywhere(t *testing.T) {
 }
 
 func TestPackagesWithLikeNamesAreToldApart(t *testing.T) {
-	compiles(t, map[string]string{
+	idl := map[string]string{
 		"main.thrift": `include "a/x.thrift"
 			include "b/x.thrift"
 			include "fmt.thrift"
@@ -196,7 +217,18 @@ func TestPackagesWithLikeNamesAreToldApart(t *testing.T) {
 		"fmt.thrift":       "include 'a/x.thrift'\nnamespace go std.fmt\nstruct S { 1: x.S s }\nservice Fmt { x.S x(1: x.S x) }",
 		"string.thrift":    "include 'b/x.thrift'\nnamespace go my.string\nstruct S { 1: x.S s }",
 		"none_test.thrift": "struct S {}",
-	})
+	}
+	// Packages named like variables of generated methods.
+	var includes, fields strings.Builder
+	for i, n := range []string{"b", "p", "f", "i", "v1", "x0", "head", "ctx", "block1"} {
+		idl[n+".thrift"] = "namespace go local." + n + "\nstruct S { 1: list<S> s }"
+		fmt.Fprintf(&includes, "include '%s.thrift'\n", n)
+		fmt.Fprintf(&fields, "%d: list<%s.S> f_%s, ", i+10, n, n)
+	}
+	idl["main.thrift"] = includes.String() + strings.Replace(idl["main.thrift"], "struct S { ", "struct S { "+fields.String(), 1)
+	for name, opts := range everyOption {
+		t.Run(name, func(t *testing.T) { compiles(t, idl, opts...) })
+	}
 }
 
 func TestFilesOfOneNamespaceShareAPackage(t *testing.T) {

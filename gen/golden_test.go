@@ -14,21 +14,27 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden packages anew")
 
+// everything is what options.thrift is written with.
+var everything = []gen.Option{
+	gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.EnumText(true),
+	gen.KeepUnknownFields(true), gen.Pretouch(true),
+}
+
 // goldens are the roots whose output lies below internal/, as packages that
 // the build of the module compiles and vets and golden_test.go there uses.
 var goldens = []struct {
 	idl  string
+	dir  string // below internal
 	opts []gen.Option
 }{
-	{"types.thrift", nil},
-	{"names.thrift", nil},
-	{"options.thrift", []gen.Option{
-		gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.EnumText(true),
-		gen.KeepUnknownFields(true), gen.Pretouch(true),
-	}},
+	{"types.thrift", "", nil},
+	{"names.thrift", "", nil},
+	{"options.thrift", "", everything},
+	{"types.thrift", "golden/static", []gen.Option{gen.Static(true), gen.DeepEqual(true)}},
+	{"options.thrift", "golden/static", append(everything, gen.Static(true))},
 }
 
-const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal"
+const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal/"
 
 func load(t testing.TB, path string) *schema.File {
 	t.Helper()
@@ -41,19 +47,19 @@ func load(t testing.TB, path string) *schema.File {
 
 func TestOutputIsTheGoldenPackages(t *testing.T) {
 	for _, g := range goldens {
-		opts := append([]gen.Option{gen.ImportPrefix(goldenPrefix)}, g.opts...)
+		opts := append([]gen.Option{gen.ImportPrefix(goldenPrefix + g.dir)}, g.opts...)
 		files, err := gen.Go(load(t, "testdata/"+g.idl), opts...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if *rewrite {
-			if err := gen.Write("internal", files); err != nil {
+			if err := gen.Write(filepath.Join("internal", g.dir), files); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
 		for _, f := range files {
-			want, err := os.ReadFile(filepath.Join("internal", filepath.FromSlash(f.Path)))
+			want, err := os.ReadFile(filepath.Join("internal", g.dir, filepath.FromSlash(f.Path)))
 			if err != nil {
 				t.Error(err)
 			} else if !bytes.Equal(f.Content, want) {

@@ -193,8 +193,8 @@ func (g *generator) addPackages() {
 	aliases.reserve(taken...)
 	for _, p := range g.packages {
 		p.alias = p.name
-		for n := 2; aliases[p.alias]; n++ {
-			p.alias = p.name + strconv.Itoa(n)
+		for n := 2; aliases[p.alias] || local.MatchString(p.alias); n++ {
+			p.alias = p.name + "_" + strconv.Itoa(n)
 		}
 		aliases.reserve(p.alias)
 	}
@@ -261,6 +261,7 @@ func (f *goFile) derive() {
 // so that an option does not change the name of a field.
 func (s *goStruct) addFields() {
 	names := scope{}
+	names.reserve("AppendThrift", "AppendThriftAt", "SizeThrift", "SizeThriftAt", "UnmarshalThrift", "ReadThriftAt")
 	if !s.Synthetic {
 		names.reserve("Read", "Write", "String", "InitDefault", "DeepEqual", "CarryingUnknownFields")
 		switch s.Flavor() {

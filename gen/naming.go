@@ -4,6 +4,7 @@ package gen
 
 import (
 	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -90,9 +91,13 @@ var taken = strings.Fields(`
 	any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil
 	append cap clear close complex copy delete imag len make max min new panic print println real recover
-	bytes codec context errors fmt maps math rpc slices strconv
+	bytes codec context diag errors fmt maps math rpc slices static strconv thriftwire
 	p v r c h s ctx err args result
 `)
+
+// local matches the further variables of generated methods, which a package
+// that they use must not be named like.
+var local = regexp.MustCompile(`^(b|depth|dst|f|head|i|j|n|o|seen|size|start|text|[a-z]\d+|block\d+|next\d+)$`)
 
 // packageName makes a package name of the last part of a namespace.
 func packageName(part string) string {

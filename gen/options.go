@@ -18,6 +18,7 @@ type options struct {
 	structValues       bool
 	keepUnknown        bool
 	pretouch           bool
+	static             bool
 }
 
 func newOptions(opts []Option) options {
@@ -82,3 +83,10 @@ func KeepUnknownFields(on bool) Option { return func(o *options) { o.keepUnknown
 // codecs of its methods, and of its parent's, ahead of their first use. A client
 // gains by it; NewXService has compiled what a server needs.
 func Pretouch(on bool) Option { return func(o *options) { o.pretouch = on } }
+
+// Static gives structs the methods AppendThrift, SizeThrift and
+// UnmarshalThrift: specialised Go that reads and writes the binary protocol
+// without unsafe, with the bytes, error codes, offsets and paths of package
+// codec. They know none of codec's options: nothing is checked beyond what codec
+// checks by default, and maps are written in Go's order.
+func Static(on bool) Option { return func(o *options) { o.static = on } }

@@ -142,8 +142,8 @@ func (f *goFile) useAs(importPath string) string {
 	}
 	base := packageName(strings.Join(pathParts(path.Base(importPath)), "_"))
 	name := base
-	for n := 2; used[name]; n++ {
-		name = base + strconv.Itoa(n)
+	for n := 2; used[name] || local.MatchString(name); n++ {
+		name = base + "_" + strconv.Itoa(n)
 	}
 	f.imports[importPath] = name
 	return name

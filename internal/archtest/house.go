@@ -52,7 +52,8 @@ var House = Rules{
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},
 		{"gen", []string{"schema", "diag"}},
-		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "rpc", "codec", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
+		{"gen/static", []string{"diag", "wire/thriftwire"}},
+		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "codec", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
 		{"gateway", []string{"rpc", "transcode", "schema", "diag", "wire/..."}},
 		{"examples/...", []string{"examples/...", "rpc/...", "codec"}},
 		{"internal/conform/...", []string{anything}},
