@@ -2,6 +2,7 @@ package conform
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/schema"
@@ -211,4 +212,31 @@ func structValue(t *rapid.T, s *schema.StructDef, depth int) *schema.Value {
 		}
 	}
 	return v
+}
+
+// Damaged draws bytes that are almost b: some are changed, a few are missing
+// or too many, or the end is cut. Bytes that mean something to the formats are
+// likelier than others.
+func Damaged(t *rapid.T, b []byte) []byte {
+	telling := rapid.OneOf(rapid.SampledFrom([]byte{0, 1, 2, 8, 10, 11, 12, 13, 14, 15, 0x7f, 0x80, 0xff}), rapid.Byte())
+	out := slices.Clone(b)
+	for range rapid.IntRange(1, 3).Draw(t, "faults") {
+		if len(out) == 0 {
+			return out
+		}
+		at := rapid.IntRange(0, len(out)-1).Draw(t, "at")
+		switch rapid.IntRange(0, 4).Draw(t, "damage") {
+		case 0:
+			out[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		case 1:
+			out[at] = telling.Draw(t, "byte")
+		case 2:
+			out = slices.Delete(out, at, min(len(out), at+rapid.IntRange(1, 4).Draw(t, "missing")))
+		case 3:
+			out = slices.Insert(out, at, rapid.SliceOfN(telling, 1, 4).Draw(t, "more")...)
+		default:
+			out = out[:at]
+		}
+	}
+	return out
 }

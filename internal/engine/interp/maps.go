@@ -167,6 +167,8 @@ func keyText(d compact.Dialect, op *plan.Op, b []byte) string {
 		return strconv.Quote(string(b[4:]))
 	case plan.Double:
 		return strconv.FormatFloat(math.Float64frombits(binary.BigEndian.Uint64(b)), 'g', -1, 64)
+	case plan.Float:
+		return strconv.FormatFloat(float64(math.Float32frombits(binary.BigEndian.Uint32(b))), 'g', -1, 32)
 	case plan.Bool:
 		return strconv.FormatBool(b[0] != 0)
 	case plan.I8:
