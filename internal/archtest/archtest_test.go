@@ -19,6 +19,7 @@ var checks = []struct {
 	{"every-package-stands-in-a-room", CheckRooms},
 	{"imports-run-downwards", CheckImports},
 	{"unsafe-is-fenced", CheckUnsafe},
+	{"fences-number-their-invariants", CheckInvariants},
 	{"assembly-is-fenced", CheckAssembly},
 	{"nothing-is-linknamed", CheckLinkname},
 	{"nothing-happens-on-import", CheckInit},
@@ -62,7 +63,7 @@ var fakeRules = Rules{
 	},
 	Restricted: map[string][]string{"net": {"cmd/..."}, "reflect": nil},
 	Oracles:    []string{"example.org/oracle"},
-	Unsafe:     []string{"fence"},
+	Unsafe:     []string{"fence", "wire"},
 	Assembly:   []string{"fence"},
 	Env:        []string{"cmd/..."},
 	Variables: []Variable{

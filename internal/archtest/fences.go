@@ -3,6 +3,7 @@ package archtest
 // What only a few places may hold, and what none may.
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"path"
@@ -27,6 +28,50 @@ func CheckUnsafe(t *Tree, r *Rules) []Violation {
 		}
 	}
 	return out
+}
+
+// CheckInvariants reports fences whose package comment does not number the
+// invariants on which their unsafe code rests, and numbers without a test
+// named after them.
+func CheckInvariants(t *Tree, r *Rules) []Violation {
+	var out []Violation
+	for _, p := range t.Packages {
+		if !matches(p.Dir, r.Unsafe) {
+			continue
+		}
+		numbered := 0
+		for _, f := range p.source() {
+			for f.AST.Doc != nil && strings.Contains(f.AST.Doc.Text(), fmt.Sprintf("\n %d. ", numbered+1)) {
+				numbered++
+			}
+		}
+		if numbered == 0 {
+			out = append(out, Violation{Path: p.Dir, Text: "a fence whose package comment numbers no invariants"})
+		}
+		for n := 1; n <= numbered; n++ {
+			if !p.hasTest("TestInvariant" + strconv.Itoa(n)) {
+				out = append(out, Violation{Path: p.Dir, Text: fmt.Sprintf("no test is named TestInvariant%d…", n)})
+			}
+		}
+	}
+	return out
+}
+
+// hasTest reports whether p has a test whose name is prefix followed by no digit.
+func (p *Package) hasTest(prefix string) bool {
+	for _, f := range p.Files {
+		for _, decl := range f.AST.Decls {
+			d, ok := decl.(*ast.FuncDecl)
+			if !ok || !f.Test {
+				continue
+			}
+			rest, ok := strings.CutPrefix(d.Name.Name, prefix)
+			if ok && (rest == "" || rest[0] < '0' || rest[0] > '9') {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // CheckAssembly reports assembly, C and object files outside of the fences.

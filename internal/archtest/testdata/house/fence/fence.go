@@ -1,4 +1,7 @@
 // Package fence is where unsafe may stand.
+//
+//  1. The first invariant has a test.
+//  2. The second has none.
 package fence
 
 import "unsafe"
