@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/gen"
 )
 
@@ -31,6 +33,7 @@ func genSwitches() []genSwitch {
 		{"struct-values", false, "hold structs in containers by value", gen.StructValues},
 		{"keep-unknown-fields", false, "let structs keep the fields that they do not know", gen.KeepUnknownFields},
 		{"pretouch", false, "write a function PretouchX for each service X, which compiles its codecs ahead", gen.Pretouch},
+		{"static", false, "write methods that encode and decode in plain Go", gen.Static},
 	}
 }
 
@@ -70,6 +73,12 @@ func generate(env *environment, path string, dirs []string, out string, opts []g
 		return err
 	}
 	files, err := gen.Go(f, opts...)
+	if list := (diag.List)(nil); errors.As(err, &list) { // what Go cannot express, with its places
+		if err := list.Render(env.stderr); err != nil {
+			return err
+		}
+		return errReported
+	}
 	if err != nil {
 		return err
 	}

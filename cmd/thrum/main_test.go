@@ -238,3 +238,14 @@ func TestGenSwitchesChangeWhatIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestGenShowsWhereGoCannotExpressTheIDL(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.thrift")
+	if err := os.WriteFile(path, []byte("struct S {\n  1: map<list<i32>, string> m\n}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := expect(t, exitFailed, "gen", path, "-o", t.TempDir())
+	if !strings.Contains(stderr, "keys.thrift:2:29: error: Go has no maps with keys of type list<i32>") || !strings.Contains(stderr, "^") {
+		t.Errorf("stderr:\n%s", stderr)
+	}
+}
