@@ -9,15 +9,10 @@ import (
 
 // This file makes binding slots through reflect's public functions.
 
-// newSlot allocates single values of t.
+// newSlot allocates values of t, alone or as arrays.
 func newSlot(t reflect.Type) engine.Slot {
-	return engine.Slot{Size: t.Size(), New: func() mem.Pointer { return reflect.New(t).UnsafePointer() }}
-}
-
-// structSlot allocates structs, alone or as arrays.
-func structSlot(t reflect.Type) engine.Slot {
 	s := sliceSlot(reflect.SliceOf(t))
-	s.New = newSlot(t).New
+	s.New = func() mem.Pointer { return reflect.New(t).UnsafePointer() }
 	return s
 }
 
@@ -36,6 +31,7 @@ func sliceSlot(t reflect.Type) engine.Slot {
 			extend(p, n)
 		},
 		Extend: extend,
+		Clear:  func(p mem.Pointer) { reflect.NewAt(t, p).Elem().Clear() },
 	}
 }
 

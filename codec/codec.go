@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"errors"
 	"reflect"
 	"sync"
 
@@ -12,24 +13,23 @@ import (
 )
 
 // Codec encodes and decodes structs of type T. It is safe for concurrent use.
-type Codec[T any] struct{ c *compiled }
+type Codec[T any] struct {
+	c        *compiled
+	protocol Protocol
+}
 
 // For returns the codec of the struct type T, compiled for the options. Keep
 // it: a codec without options is made once for each type, one with options at each call.
 // Errors are *TypeError.
 func For[T any](opts ...Option) (*Codec[T], error) {
 	t := reflect.TypeFor[T]()
-	var c *compiled
-	var err error
 	if len(opts) == 0 {
-		c, err = shared.codec(t)
-	} else {
-		c, err = compile(t, newConfig(opts), shared.pool)
+		c, err := shared.codec(t)
+		return &Codec[T]{c: c}, err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return &Codec[T]{c}, nil
+	cfg := newConfig(opts)
+	c, err := compile(t, cfg, shared.pool)
+	return &Codec[T]{c, cfg.protocol}, err
 }
 
 // Append appends the encoding of v to dst. On an error it returns dst as it was.
@@ -62,7 +62,7 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) (int, error) {
 	if v == nil {
 		return 0, errNil
 	}
-	return c.c.decoder.Decode(b, mem.Of(v))
+	return c.c.decoder.Decode(b, mem.Of(v), nil)
 }
 
 // Engine returns the name of the engine that runs: "interp".
@@ -114,7 +114,35 @@ func Unmarshal(b []byte, v any) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.decoder.Decode(b, p)
+	return c.decoder.Decode(b, p, nil)
+}
+
+// Pretouch compiles types ahead of their first use, concurrently: each of vs
+// is a tagged struct, a pointer to one, or the reflect.Type of either. For a service these are the
+// argument and result structs of its methods. It returns the errors of all, joined.
+func Pretouch(vs ...any) error {
+	errs := make([]error, len(vs))
+	var wg sync.WaitGroup
+	for i, v := range vs {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			t, ok := v.(reflect.Type)
+			if !ok {
+				t = reflect.TypeOf(v)
+			}
+			if t == nil {
+				errs[i] = errNil
+				return
+			}
+			if t.Kind() == reflect.Pointer {
+				t = t.Elem()
+			}
+			_, errs[i] = shared.codec(t)
+		}()
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 var errNil = &TypeError{Type: reflect.TypeFor[any](), Reason: "a nil pointer"}

@@ -105,7 +105,7 @@ func (e conformEngine) Decode(p conform.Protocol, t *schema.Type, b []byte, r co
 		return nil, 0, err
 	}
 	dst := reflect.New(g)
-	n, err := c.decoder.Decode(b, dst.UnsafePointer())
+	n, err := c.decoder.Decode(b, dst.UnsafePointer(), nil)
 	spoil()
 	if err != nil {
 		return nil, n, err
@@ -169,7 +169,7 @@ func TestCodecAgreesWithTheModelOnRandomSchemas(t *testing.T) {
 			b := conform.Append(nil, protocol, typ, v)
 			dst := reflect.New(g)
 			in := edge.Put(b)
-			if n, err := c.decoder.Decode(in, dst.UnsafePointer()); err != nil || n != len(b) {
+			if n, err := c.decoder.Decode(in, dst.UnsafePointer(), nil); err != nil || n != len(b) {
 				t.Fatalf("read %d of %d bytes: %v", n, len(b), err)
 			}
 			clear(in)

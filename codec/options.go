@@ -17,6 +17,8 @@ func (o option) apply(c *config) { o(c) }
 type config struct {
 	encode engine.EncodeOptions
 	decode engine.DecodeOptions
+
+	protocol Protocol
 }
 
 // DefaultMaxDepth is the deepest nesting of structs and containers that is
@@ -57,9 +59,21 @@ const (
 // have is an error of For.
 func Use(p Protocol) Option {
 	return option(func(c *config) {
-		d := [...]compact.Dialect{Binary: 0, Compact: compact.Apache, CompactFBThrift: compact.FBThrift}[p]
-		c.encode.Compact, c.decode.Compact = d, d
+		c.protocol = p
+		c.encode.Compact, c.decode.Compact = p.dialect(), p.dialect()
 	})
+}
+
+// dialect returns the dialect of a compact protocol, 0 for Binary.
+func (p Protocol) dialect() compact.Dialect {
+	switch p {
+	case Compact:
+		return compact.Apache
+	case CompactFBThrift:
+		return compact.FBThrift
+	default:
+		return 0
+	}
 }
 
 // NoCopy lets decoded strings and binaries point into the input, which must

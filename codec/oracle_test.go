@@ -193,7 +193,7 @@ func TestSameBytesAsApacheOnRandomTypes(t *testing.T) {
 			}
 			back := reflect.New(typ)
 			input := bytes.Clone(want)
-			n, err := c.decoder.Decode(input, back.UnsafePointer())
+			n, err := c.decoder.Decode(input, back.UnsafePointer(), nil)
 			if err != nil || n != len(want) {
 				t.Fatalf("seed %d: took %d of %d: %v", seed, n, len(want), err)
 			}
@@ -204,7 +204,7 @@ func TestSameBytesAsApacheOnRandomTypes(t *testing.T) {
 				t.Fatalf("seed %d: %s\ngot  %+v\nwant %+v", seed, typ, back, v)
 			}
 			for n := range min(len(want), 2000) {
-				if _, err := c.decoder.Decode(want[:n:n], reflect.New(typ).UnsafePointer()); err == nil {
+				if _, err := c.decoder.Decode(want[:n:n], reflect.New(typ).UnsafePointer(), nil); err == nil {
 					t.Fatalf("seed %d: the first %d of %d bytes decode without an error", seed, n, len(want))
 				}
 			}

@@ -230,7 +230,7 @@ func (b *builder) structValue(v *lower.ValueLayout, t reflect.Type, code plan.Co
 	}
 	v.Code, v.Struct, v.Type = code, l, l.Def.Type()
 	if code == plan.Pointer {
-		v.Slot = b.slot(structSlot(t))
+		v.Slot = b.slot(newSlot(t))
 	}
 	return v, nil
 }

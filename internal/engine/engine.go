@@ -21,13 +21,23 @@ type Encoder interface {
 	Append(dst []byte, v mem.Pointer) ([]byte, error)
 	// Size returns the number of bytes that Append would append.
 	Size(v mem.Pointer) (int, error)
+	// Gather is Append but for strings and binaries of at least threshold bytes, whose
+	// bytes it leaves where they are: it appends to cuts where they belong.
+	Gather(dst []byte, cuts []Cut, v mem.Pointer, threshold int) ([]byte, []Cut, error)
+}
+
+// Cut is a place in encoded bytes where others belong.
+type Cut struct {
+	Offset int    // in the encoded bytes
+	Data   []byte // aliases the value
 }
 
 // Decoder runs one type's decode program. It is safe for concurrent use.
 type Decoder interface {
 	// Decode fills the value at v from the front of b and returns the number
-	// of bytes that it took.
-	Decode(b []byte, v mem.Pointer) (int, error)
+	// of bytes that it took. What the value needs comes from the arena, or
+	// from the heap if it is nil.
+	Decode(b []byte, v mem.Pointer, a *Arena) (int, error)
 }
 
 // Engine makes encoders and decoders.
@@ -48,6 +58,8 @@ type Slot struct {
 	Slice func(p mem.Pointer, n int)
 	// Extend makes the slice whose header is at p hold n values, keeping those it has.
 	Extend func(p mem.Pointer, n int)
+	// Clear zeroes the values of the slice whose header is at p.
+	Clear func(p mem.Pointer)
 	// Init sets the defaults of the value at v.
 	Init func(v mem.Pointer)
 	// Map is for map types.

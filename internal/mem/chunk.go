@@ -5,7 +5,7 @@ import "unsafe"
 // Chunk hands out pointer-free memory from larger blocks, one piece after
 // another, so that the small strings and number lists of many messages cost
 // one allocation together. The zero value is ready; it is for one goroutine at
-// a time. What has been handed out is never touched again (invariant 6), so a
+// a time. What has been handed out is not touched again before Reset (invariant 6), so a
 // Chunk may outlive the message it served without carrying anything of it.
 //
 // A piece keeps its whole block alive.
@@ -13,28 +13,38 @@ type Chunk struct {
 	free []byte
 	// Size is the size of a block in bytes; 0 means DefaultChunk.
 	Size int
+	// Keep remembers the blocks, so that Reset can hand them out again.
+	Keep   bool
+	blocks [][]byte
+	next   int // the first block that is not in use
 }
 
 // DefaultChunk is the size of a block in bytes unless told otherwise.
 const DefaultChunk = 16 << 10
 
-// Take returns n bytes whose capacity is n, aligned to align, a power of two
-// up to 8. Pieces longer than a quarter of a block get memory of their own.
-// The content is zero.
+// Take returns n zero bytes whose capacity is n, aligned to align, a power of two
+// up to 8. Pieces longer than a quarter of a block get memory of their own,
+// unless blocks are kept.
 func (c *Chunk) Take(n, align int) []byte {
 	pad := -int(uintptr(Pointer(unsafe.SliceData(c.free)))) & (align - 1)
-	if pad+n <= len(c.free) {
-		b := c.free[pad : pad+n : pad+n]
-		c.free = c.free[pad+n:]
-		return b
+	if pad+n > len(c.free) {
+		return c.refill(n)
 	}
-	return c.refill(n)
+	b := c.free[pad : pad+n : pad+n]
+	c.free = c.free[pad+n:]
+	if c.Keep {
+		clear(b)
+	}
+	return b
 }
 
 func (c *Chunk) refill(n int) []byte {
 	size := c.Size
 	if size == 0 {
 		size = DefaultChunk
+	}
+	if c.Keep {
+		return c.reuse(n, size)
 	}
 	if n > size/4 {
 		return make([]byte, n)
@@ -43,6 +53,25 @@ func (c *Chunk) refill(n int) []byte {
 	c.free = block[n:]
 	return block[:n:n]
 }
+
+// reuse goes on in the next kept block that holds n bytes, or in a new one.
+func (c *Chunk) reuse(n, size int) []byte {
+	for c.next < len(c.blocks) && len(c.blocks[c.next]) < n {
+		c.next++
+	}
+	if c.next == len(c.blocks) {
+		c.blocks = append(c.blocks, make([]byte, max(n, size)))
+	}
+	block := c.blocks[c.next]
+	c.next++
+	c.free = block[n:]
+	clear(block[:n])
+	return block[:n:n]
+}
+
+// Reset takes all kept memory back: nothing that was handed out may be used
+// any more.
+func (c *Chunk) Reset() { c.free, c.next = nil, 0 }
 
 // Copy returns a copy of b.
 func (c *Chunk) Copy(b []byte) []byte {

@@ -33,14 +33,17 @@ type run struct {
 	*decoder
 	b     []byte
 	chunk *mem.Chunk
+	arena *engine.Part // or nil for the heap
 	fault *diag.Fault
+
+	spare []*batch // not in use
 
 	// Places with an address for values that are about to be returned.
 	slice   []byte
 	pointer mem.Pointer
 }
 
-func (d *decoder) Decode(b []byte, v mem.Pointer) (int, error) {
+func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) {
 	s := d.opts.Pool.Get()
 	r, ok := s.Run.(*run)
 	if !ok {
@@ -48,9 +51,12 @@ func (d *decoder) Decode(b []byte, v mem.Pointer) (int, error) {
 		s.Run = r
 	}
 	r.decoder, r.b = d, b
+	if a != nil {
+		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
+	}
 	n := r.structure(d.prog.Procs[0], v, 0, d.opts.MaxDepth)
 	fault := r.fault
-	*r = run{chunk: r.chunk}
+	*r = run{chunk: &s.Chunk, spare: r.spare}
 	d.opts.Pool.Put(s)
 	if n < 0 {
 		return 0, fault
@@ -208,13 +214,21 @@ func (d *run) shortHead(i int) uint32 {
 func (d *run) box(op *plan.Op, p mem.Pointer) mem.Pointer {
 	var v mem.Pointer
 	if op.Slot >= 0 {
-		v = d.slots[op.Slot].New()
+		v = d.alloc(op.Slot)
 	} else {
 		n := int(op.Code.Memory())
 		v = mem.Data(d.chunk.Take(n, min(n, 8)))
 	}
 	mem.SetPtr(p, v)
 	return v
+}
+
+// alloc returns a zero value of the slot's type.
+func (d *run) alloc(slot int32) mem.Pointer {
+	if d.arena != nil {
+		return d.arena.Values(slot, 1)
+	}
+	return d.slots[slot].New()
 }
 
 // unknown steps over the field at i that no op reads, and keeps it where the
@@ -389,7 +403,7 @@ func (d *run) value(op *plan.Op, p mem.Pointer, i, depth int) int {
 		d.init(op, p)
 		return d.structure(d.prog.Procs[op.A], p, i, depth)
 	case plan.Pointer:
-		v := d.slots[op.Slot].New()
+		v := d.alloc(op.Slot)
 		d.init(op, v)
 		mem.SetPtr(p, v)
 		return d.structure(d.prog.Procs[op.A], v, i, depth)

@@ -8,6 +8,7 @@ package interp
 
 import (
 	"errors"
+	"math"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/plan"
@@ -25,7 +26,7 @@ func (Engine) Name() string { return "interp" }
 // Encoder returns an encoder for a type. In the compact protocol no size is
 // known ahead, so the encode program serves for sizes too.
 func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions) (engine.Encoder, error) {
-	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact}
+	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt}
 	if o.Compact != 0 {
 		e.size = encode
 	}

@@ -26,6 +26,10 @@ type encoder struct {
 	opts  engine.EncodeOptions
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
+	// cuts is where Gather notes bytes that it does not copy: those of at least threshold. It is nil
+	// while Append runs, whose threshold no length reaches.
+	cuts      *[]engine.Cut
+	threshold int
 }
 
 func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
@@ -34,6 +38,26 @@ func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
 		return dst, f
 	}
 	return b, nil
+}
+
+func (e *encoder) Gather(dst []byte, cuts []engine.Cut, v mem.Pointer, threshold int) ([]byte, []engine.Cut, error) {
+	before := len(cuts)
+	g := *e
+	g.cuts, g.threshold = &cuts, threshold
+	b, f := g.structure(dst, g.prog.Procs[0], v, g.opts.MaxDepth)
+	if f != nil {
+		return dst, cuts[:before], f
+	}
+	return b, cuts, nil
+}
+
+// payload appends the bytes of s, or notes where they belong.
+func (e *encoder) payload(b []byte, s string) []byte {
+	if len(s) < e.threshold {
+		return append(b, s...)
+	}
+	*e.cuts = append(*e.cuts, engine.Cut{Offset: len(b), Data: mem.View[byte](mem.StringData(s), len(s))})
+	return b
 }
 
 // room returns b with n more bytes, whose content is arbitrary.
@@ -92,6 +116,11 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 			binary.BigEndian.PutUint32(w, op.Head<<8)
 			binary.BigEndian.PutUint32(w[3:], uint32(len(s)))
 			i += 7
+			if len(s) >= e.threshold {
+				out := e.payload(buf[:i], s)
+				buf, i = out[:cap(out)], len(out)
+				continue
+			}
 			if len(buf)-i < len(s) {
 				buf = extend(buf, i, len(s))
 			}
@@ -202,9 +231,9 @@ func (e *encoder) bytes(b []byte, s string) ([]byte, *diag.Fault) {
 		return b, f
 	}
 	if e.compact != 0 {
-		return compact.AppendString(b, s), nil
+		return e.payload(compact.AppendLength(b, len(s)), s), nil
 	}
-	return thriftwire.AppendString(b, s), nil
+	return e.payload(thriftwire.AppendI32(b, int32(len(s))), s), nil
 }
 
 // list appends n elements that start at data, with their header.

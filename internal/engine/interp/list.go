@@ -85,9 +85,7 @@ func (d *run) numbers(elem *plan.Op, p mem.Pointer, i, n int) int {
 	switch elem.Code {
 	case plan.Bool:
 		for k, v := range src {
-			if v != 0 {
-				dst[k] = 1
-			}
+			dst[k] = bit(v != 0)
 		}
 	case plan.I16:
 		v := mem.View[uint16](data, n)
@@ -118,7 +116,12 @@ func (d *run) numbers(elem *plan.Op, p mem.Pointer, i, n int) int {
 // strings reads n strings. A header of 16 bytes in memory stands for 1 byte
 // of input at least, so n needs no further check.
 func (d *run) strings(elem *plan.Op, p mem.Pointer, i, n int) int {
-	s := make([]string, n)
+	var s []string
+	if d.arena != nil {
+		s = d.arena.Strings(n)
+	} else {
+		s = make([]string, n)
+	}
 	mem.SetSlice(p, mem.Data(s), n)
 	for k := range s {
 		var b []byte
@@ -133,8 +136,14 @@ func (d *run) strings(elem *plan.Op, p mem.Pointer, i, n int) int {
 
 // pointers reads n structs behind pointers, which share arrays.
 func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
-	v := make([]mem.Pointer, d.capacity(i, n, uintptr(elem.Code.Memory())))
-	all := batch{left: n}
+	have := d.capacity(i, n, uintptr(elem.Code.Memory()))
+	var v []mem.Pointer
+	if d.arena != nil {
+		v = d.arena.Pointers(have)
+	} else {
+		v = make([]mem.Pointer, have)
+	}
+	all := d.batch(n)
 	proc := d.prog.Procs[elem.A]
 	for k := range n {
 		if k == len(v) {
@@ -146,6 +155,7 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 			return failed
 		}
 	}
+	d.release(all)
 	mem.SetSlice(p, mem.Data(v), n)
 	return i
 }
@@ -155,8 +165,13 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	slot := &d.slots[op.Slot]
 	have := d.capacity(i, n, slot.Size)
-	slot.Slice(p, have)
-	data, _ := mem.Slice(p)
+	var data mem.Pointer
+	if d.arena != nil {
+		data = d.arena.Values(op.Slot, have)
+	} else {
+		slot.Slice(p, have)
+		data, _ = mem.Slice(p)
+	}
 	for k := range n {
 		if k == have {
 			have += min(have, n-have)
@@ -200,14 +215,35 @@ type batch struct {
 	at    mem.Pointer
 }
 
+// batch returns a batch for n structs that the caller gives back by release.
+func (d *run) batch(n int) *batch {
+	k := len(d.spare) - 1
+	if k < 0 {
+		return &batch{left: n}
+	}
+	b := d.spare[k]
+	d.spare = d.spare[:k]
+	b.left = n
+	return b
+}
+
+func (d *run) release(b *batch) {
+	*b = batch{} // it must not keep a message's memory
+	d.spare = append(d.spare, b)
+}
+
 // next returns a new struct for the element at i, with its defaults set.
 func (a *batch) next(d *run, op *plan.Op, i int) mem.Pointer {
 	slot := &d.slots[op.Slot]
 	if a.ready == 0 {
 		a.ready = d.capacity(i, a.left, slot.Size)
-		slot.Slice(mem.Of(&d.slice), a.ready)
-		a.at = mem.Data(d.slice)
-		d.slice = nil
+		if d.arena != nil {
+			a.at = d.arena.Values(op.Slot, a.ready)
+		} else {
+			slot.Slice(mem.Of(&d.slice), a.ready)
+			a.at = mem.Data(d.slice)
+			d.slice = nil
+		}
 	}
 	v := a.at
 	a.ready--

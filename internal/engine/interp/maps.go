@@ -131,27 +131,41 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 		},
 		decode: func(d *run, op *plan.Op, p mem.Pointer, i, n, depth int) int {
 			key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
-			m := make(map[K]V, d.capacity(i, n, d.slots[op.Slot].Size))
-			keys, elems := batch{left: n}, batch{left: n}
+			m := makeMap[K, V](d, op.Slot, d.capacity(i, n, d.slots[op.Slot].Size))
+			keys, elems := d.batch(n), d.batch(n)
 			for range n {
 				start := i
 				var mk K
 				var mv V
-				if mk, i = k.decode(d, key, i, depth, &keys); i < 0 {
+				if mk, i = k.decode(d, key, i, depth, keys); i < 0 {
 					d.fault.Key("key")
 					return i
 				}
 				end := i
-				if mv, i = v.decode(d, elem, i, depth, &elems); i < 0 {
+				if mv, i = v.decode(d, elem, i, depth, elems); i < 0 {
 					d.fault.Key(d.keyText(key, d.b[start:end]))
 					return i
 				}
 				m[mk] = mv
 			}
+			d.release(keys)
+			d.release(elems)
 			mem.SetPtr(p, mem.MapPointer(m))
 			return i
 		},
 	}
+}
+
+func makeMap[K comparable, V any](d *run, slot int32, n int) map[K]V {
+	if d.arena == nil {
+		return make(map[K]V, n)
+	}
+	if p := d.arena.Map(slot); p != nil {
+		return mem.Map[K, V](p)
+	}
+	m := make(map[K]V, n)
+	d.arena.Shelve(slot, mem.MapPointer(m), func(p mem.Pointer) { clear(mem.Map[K, V](p)) })
+	return m
 }
 
 // keyText renders a key's encoding for a path.
@@ -238,6 +252,11 @@ func (e *encoder) generic(b []byte, op *plan.Op, m mem.Pointer, depth int, note 
 // sorted appends the entries ordered by their encoded keys.
 func (e *encoder) sorted(b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byte, *diag.Fault) {
 	type span struct{ start, key, end int }
+	if e.cuts != nil { // entries that move are copied whole
+		flat := *e
+		flat.cuts, flat.threshold = nil, math.MaxInt
+		e = &flat
+	}
 	var spans []span
 	start := len(b)
 	at := start
@@ -275,13 +294,18 @@ func (e *encoder) sizeMap(op *plan.Op, m mem.Pointer, depth int) (int, *diag.Fau
 		entries, f := c.size(e, op, m, depth-1)
 		return n + entries, f
 	}
+	entries, f := e.sizeGeneric(op, m, depth-1)
+	return n + entries, f
+}
+
+// sizeGeneric returns what the entries of a map without known shapes take.
+func (e *encoder) sizeGeneric(op *plan.Op, m mem.Pointer, depth int) (n int, f *diag.Fault) {
 	kp, vp := e.size.Procs[op.A], e.size.Procs[op.B]
-	var f *diag.Fault
 	part := func(p *plan.Proc, v mem.Pointer) bool {
 		n += p.Base
 		if len(p.Ops) > 0 {
 			var s int
-			s, f = e.sizeValue(&p.Ops[0], v, depth-1)
+			s, f = e.sizeValue(&p.Ops[0], v, depth)
 			n += e.fixed(&p.Ops[0]) + s
 		}
 		return f == nil
@@ -316,10 +340,16 @@ func (d *run) mapping(op *plan.Op, p mem.Pointer, i, depth int) int {
 		return d.mismatch(i, elem.Wire, et)
 	}
 	i += m
-	slot := &d.slots[op.Slot]
 	if c := d.cells[op.Slot]; c != nil {
 		return c.decode(d, op, p, i, n, depth-1)
 	}
+	return d.generic(op, p, i, n, depth-1)
+}
+
+// generic reads n entries through reflect.
+func (d *run) generic(op *plan.Op, p mem.Pointer, i, n, depth int) int {
+	key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
+	slot := &d.slots[op.Slot]
 	filled := 0
 	slot.Map.Generic.Fill(p, d.capacity(i, n, slot.Size), func(k, v mem.Pointer) bool {
 		if filled == n {
@@ -327,12 +357,12 @@ func (d *run) mapping(op *plan.Op, p mem.Pointer, i, depth int) int {
 		}
 		filled++
 		start := i
-		if i = d.value(key, k, i, depth-1); i < 0 {
+		if i = d.value(key, k, i, depth); i < 0 {
 			d.fault.Key("key")
 			return false
 		}
 		end := i
-		if i = d.value(elem, v, i, depth-1); i < 0 {
+		if i = d.value(elem, v, i, depth); i < 0 {
 			d.fault.Key(d.keyText(key, d.b[start:end]))
 			return false
 		}

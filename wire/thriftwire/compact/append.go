@@ -40,11 +40,14 @@ func AppendFloat(b []byte, v float32) []byte {
 // AppendUUID appends the 16 bytes as they stand.
 func AppendUUID(b []byte, v [16]byte) []byte { return append(b, v[:]...) }
 
+// AppendLength appends the length that stands before a string's or binary's bytes.
+func AppendLength(b []byte, n int) []byte { return appendVarint(b, uint64(n)) }
+
 // AppendString appends the length and bytes of v, which must be shorter than 2 GiB.
-func AppendString(b []byte, v string) []byte { return append(appendVarint(b, uint64(len(v))), v...) }
+func AppendString(b []byte, v string) []byte { return append(AppendLength(b, len(v)), v...) }
 
 // AppendBytes appends the length and bytes of v, which must be shorter than 2 GiB.
-func AppendBytes(b []byte, v []byte) []byte { return append(appendVarint(b, uint64(len(v))), v...) }
+func AppendBytes(b []byte, v []byte) []byte { return append(AppendLength(b, len(v)), v...) }
 
 // AppendField appends the header of a field whose type is not Bool and which
 // d has. The id of the field before it is last, 0 for the first.
