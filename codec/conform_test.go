@@ -58,6 +58,9 @@ var conformEngines = []conformEngine{
 	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}},
 }
 
+// conformShape is what Go has types for without a declaration.
+var conformShape = conform.Shape{MaxDepth: 4, MaxFields: 8, Float: true, UUID: true, Plain: true, KeyKinds: conform.ScalarKinds()}
+
 func (e conformEngine) Name() string { return "codec with " + e.name }
 
 func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rules) (reflect.Type, *compiled, error) {
@@ -199,8 +202,6 @@ func agreesWithTheModel(e conformEngine, edge *guard.Buffer, p conform.Protocol,
 	in := edge.Put(b)
 	got, n, err := e.Decode(p, typ, in, r, func() { clear(in) })
 	switch {
-	case errors.Is(err, conform.ErrUnsupported):
-		return nil
 	case (err == nil) != (wantErr == nil) || n != wantN:
 		return fmt.Errorf("read %d bytes, %v; the model %d, %v", n, err, wantN, wantErr)
 	case err != nil:
@@ -220,7 +221,7 @@ func TestCodecAgreesWithTheModelOnDamagedBytes(t *testing.T) {
 	for _, e := range conformEngines {
 		t.Run(e.name, rapid.MakeCheck(func(t *rapid.T) {
 			p := rapid.SampledFrom(conform.Protocols[:]).Draw(t, "protocol")
-			typ := conform.Struct(t, conform.DefaultShape.Of(p))
+			typ := conform.Struct(t, conformShape.Of(p))
 			b := conform.Append(nil, p, typ, conform.Value(t, typ, 4))
 			rules := conform.Rules{Strict: rapid.Bool().Draw(t, "strict"), MaxDepth: rapid.SampledFrom([]int{0, 3}).Draw(t, "depth")}
 			for range 20 {

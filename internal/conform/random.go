@@ -17,12 +17,18 @@ type Shape struct {
 	MaxFields int  // of a struct
 	Float     bool // allow fbthrift's float
 	UUID      bool // allow Apache's uuid
+	// Plain leaves out unions and structs within themselves, for targets that
+	// need declared types for these.
+	Plain bool
 	// KeyKinds are the kinds of map keys and set elements, all if it is nil.
 	KeyKinds []schema.Kind
 }
 
 // DefaultShape has every type of Thrift.
-var DefaultShape = Shape{MaxDepth: 3, MaxFields: 6, Float: true, UUID: true}
+var DefaultShape = Shape{MaxDepth: 3, MaxFields: 8, Float: true, UUID: true}
+
+// ScalarKinds are the kinds without parts.
+func ScalarKinds() []schema.Kind { return slices.Clone(scalarKinds) }
 
 // Of returns s without the types that p lacks.
 func (s Shape) Of(p Protocol) Shape {
@@ -66,11 +72,16 @@ func (m *maker) name(prefix string) string {
 }
 
 func (m *maker) structure(depth int) *schema.Type {
-	flavor := rapid.SampledFrom([]schema.Flavor{schema.PlainStruct, schema.PlainStruct, schema.Union, schema.Exception}).Draw(m.t, "flavor")
+	flavors := []schema.Flavor{schema.PlainStruct, schema.Exception, schema.PlainStruct, schema.Union}
+	if m.Plain {
+		flavors = flavors[:2]
+	}
+	flavor := rapid.SampledFrom(flavors).Draw(m.t, "flavor")
 	def := schema.NewStruct(schema.DeclSpec{Name: m.name("S")}, flavor)
 	m.structs = append(m.structs, def)
 	var fields []*schema.Field
-	ids := rapid.SliceOfNDistinct(anyID, 0, m.MaxFields, rapid.ID[int16]).Draw(m.t, "ids")
+	least := rapid.SampledFrom([]int{m.MaxFields / 2, min(1, m.MaxFields), m.MaxFields, 0}).Draw(m.t, "least")
+	ids := rapid.SliceOfNDistinct(anyID, least, m.MaxFields, rapid.ID[int16]).Draw(m.t, "ids")
 	for _, id := range ids {
 		spec := schema.FieldSpec{ID: int32(id), Name: m.name("f")}
 		spec.Requiredness = rapid.SampledFrom([]schema.Requiredness{schema.Default, schema.Required, schema.Optional}).Draw(m.t, "requiredness")
@@ -101,7 +112,7 @@ func (m *maker) typ(depth int, recursive bool) *schema.Type {
 		return schema.SetOf(m.key(depth - 1))
 	case choice == 7:
 		return schema.MapOf(m.key(depth-1), m.typ(depth-1, true))
-	case choice == 8 && recursive:
+	case choice == 8 && recursive && !m.Plain:
 		return rapid.SampledFrom(m.structs).Draw(m.t, "recursive").Type()
 	default:
 		return m.structure(depth)
