@@ -1,5 +1,7 @@
 package schema
 
+import "github.com/thrum-rpc/thrum/diag"
+
 // File is one file of IDL with everything that it declares.
 type File struct {
 	path string
@@ -31,6 +33,7 @@ type Namespace struct {
 	Language    string // such as "go" or "*"
 	Name        string
 	Annotations Annotations
+	Span        diag.Span // of the statement
 }
 
 // Include is one include statement.
@@ -38,6 +41,7 @@ type Include struct {
 	Path  string // as written
 	Alias string // the name that qualifies what it declares
 	File  *File
+	Span  diag.Span // of the path
 }
 
 // NewFile declares a file; Complete gives it its contents.

@@ -136,7 +136,7 @@ func (r *resolver) headers(u *unit) schema.FileSpec {
 	}
 	at := make(map[string]int)
 	for _, n := range u.tree.namespaces {
-		ns := schema.Namespace{Language: n.language.name, Name: n.name, Annotations: r.annotations(u, n.annots)}
+		ns := schema.Namespace{Language: n.language.name, Name: n.name, Annotations: r.annotations(u, n.annots), Span: u.span(n.pos)}
 		if i, ok := at[ns.Language]; ok {
 			r.warnf(u, n.pos, codeDuplicateNamespace, "the namespace for %s is given twice, the last one counts", clip(ns.Language))
 			spec.Namespaces[i] = ns
@@ -152,7 +152,7 @@ func (r *resolver) headers(u *unit) schema.FileSpec {
 func (r *resolver) completeFile(u *unit) {
 	spec := u.headers
 	for _, i := range u.includes {
-		spec.Includes = append(spec.Includes, schema.Include{Path: i.node.path, Alias: i.alias, File: i.unit.file})
+		spec.Includes = append(spec.Includes, schema.Include{Path: i.node.path, Alias: i.alias, File: i.unit.file, Span: u.span(i.node.pos)})
 	}
 	for _, n := range u.tree.decls {
 		name := n.base().name.name

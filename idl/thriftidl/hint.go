@@ -1,22 +1,20 @@
 package thriftidl
 
-import (
-	"cmp"
-	"slices"
-)
-
-// nearest returns the candidate that name was probably meant to be, or "".
+// nearest returns the candidate that name was probably meant to be, or "". It
+// does not look among very many, nor for very long names.
 func nearest(name string, candidates []string) string {
 	const maxName, maxCandidates = 64, 2000
-	if len(name) == 0 || len(name) > maxName {
+	if len(name) == 0 || len(name) > maxName || len(candidates) > maxCandidates {
 		return ""
 	}
 	best, bestDistance := "", 1+(len(name)+1)/3
-	for _, c := range candidates[:min(len(candidates), maxCandidates)] {
+	for _, c := range candidates {
 		if c == name || len(c) > maxName {
 			continue
 		}
-		if d := distance(name, c, bestDistance); d < bestDistance {
+		// Of two that are equally near the first in the alphabet is taken, as the
+		// candidates come in any order.
+		if d := distance(name, c, bestDistance+1); d < bestDistance || d == bestDistance && best != "" && c < best {
 			best, bestDistance = c, d
 		}
 	}
@@ -26,7 +24,6 @@ func nearest(name string, candidates []string) string {
 // didYouMean returns a hint that names the nearest candidate, with what has to
 // stand before it, or "".
 func didYouMean(before, name string, candidates []string) string {
-	slices.SortFunc(candidates, cmp.Compare[string])
 	if near := nearest(name, candidates); near != "" {
 		return "did you mean " + before + near + "?"
 	}

@@ -208,6 +208,9 @@ func (l *lexer) ident() {
 			return
 		}
 	}
+	if n := l.at - start; n > maxNameLength {
+		l.rep.errorf(l.span(start, l.at), codeNameTooLong, "the name has %d letters, at most %d are allowed", n, maxNameLength)
+	}
 	l.emit(tokIdent, start, keywords[l.text[start:l.at]])
 }
 

@@ -131,7 +131,7 @@ func TestManyMistakesGiveABoundedList(t *testing.T) {
 }
 
 func TestAnOverlongFileIsRefused(t *testing.T) {
-	src := map[string][]byte{"big.thrift": make([]byte, 33<<20)}
+	src := map[string][]byte{"big.thrift": make([]byte, 16<<20+1)}
 	_, list := thriftidl.Load("big.thrift", thriftidl.Sources(src))
 	if codes(list) != "file-too-large" {
 		t.Errorf("codes = %q", codes(list))
@@ -142,5 +142,67 @@ func TestALongLineIsShownInPart(t *testing.T) {
 	_, list := loadText("const string X = \"" + strings.Repeat("x", 1<<20) + "\" const i32 Y = \"text\"")
 	if n := len(render(t, list)); n > 1000 {
 		t.Errorf("%d bytes are shown", n)
+	}
+}
+
+// lines returns n lines of which format makes each from its number.
+func lines(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format+"\n", i)
+	}
+	return b.String()
+}
+
+func TestMistakesByTheThousandTakeNoSquareTime(t *testing.T) {
+	const n = 20_000
+	enum := "enum E {" + lines(n, "V%d") + "}\n"
+	for name, text := range map[string]string{
+		"one id":               "struct S {\n" + lines(n, "1: i32 f%d") + "}",
+		"one name":             "struct S {\n" + lines(n, "%d: i32 f") + "}",
+		"unknown types":        lines(n, "struct S%d {}") + "struct T {" + lines(n, "%d: Q f%[1]d") + "}",
+		"unknown enumerators":  enum + lines(n, "const E C%d = E.W"),
+		"unknown constants":    enum + lines(n, "const E C%d = W"),
+		"unknown fields":       "struct S {" + lines(n, "%d: i32 f%[1]d") + "}\n" + lines(n, "const S C%d = {\"g\": 1}"),
+		"unknown services":     lines(n, "service S%d extends Q {}"),
+		"unknown qualifiers":   lines(n, "include \"f.thrift\" as f%d") + lines(n, "struct S%d { 1: g.T t }"),
+		"duplicate types":      lines(n, "struct S {} // %d"),
+		"missing includes":     lines(n, "include \"gone%d.thrift\""),
+		"impossible structs":   lines(n, "struct S%d { 1: required S%[1]d s }"),
+		"a chain of structs":   lines(n, "struct S%d { 1: required S0 s }"),
+		"constants in a cycle": lines(n, "const i32 C%d = C0"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, list := thriftidl.Load("t.thrift", thriftidl.MemoryOnly(), thriftidl.Sources(map[string][]byte{
+				"t.thrift": []byte(text), "f.thrift": []byte("struct A {}"),
+			}))
+			if len(list) == 0 || len(list) > 200 {
+				t.Errorf("%d diagnostics", len(list))
+			}
+		})
+	}
+}
+
+func TestASharedConstantIsNotSpeltOutOverAndOver(t *testing.T) {
+	const n = 5000
+	for name, text := range map[string]string{
+		"a long string in sets":  `const string BIG = "` + strings.Repeat("x", 1<<19) + "\"\n" + lines(n, "const set<string> S%d = [BIG]"),
+		"a long list as a key":   "const list<i32> BIG = [" + strings.Repeat("1,", 1<<18) + "]\n" + lines(n, "const map<list<i32>, i32> M%d = {BIG: 1}"),
+		"a long list, converted": "const list<i32> BIG = [" + strings.Repeat("1,", 1<<18) + "]\n" + lines(n, "const list<i64> L%d = BIG"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, list := loadText(text)
+			if !strings.HasPrefix(codes(list), "constant-too-large") {
+				t.Errorf("codes = %q", codes(list))
+			}
+		})
+	}
+}
+
+func TestALongNameIsRefused(t *testing.T) {
+	name := strings.Repeat("x", 1<<20)
+	_, list := loadText("struct " + name + " {}")
+	if codes(list) != "name-too-long" {
+		t.Errorf("codes = %q", codes(list))
 	}
 }

@@ -55,7 +55,7 @@ func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
 // the file and the files it includes are complete, immutable and safe for
 // concurrent use. A file that is included in several ways is read once.
 //
-// Limits: 32 MiB per file, 128 levels of includes, 64 levels of nested types
+// Limits: 16 MiB per file, 128 levels of includes, 64 levels of nested types
 // and values. Load itself is safe for concurrent use.
 func Load(path string, opts ...Option) (*schema.File, diag.List) {
 	var cfg config
@@ -88,6 +88,7 @@ type unit struct {
 	src      *diag.Source
 	tree     *fileNode
 	includes []include
+	aliases  map[string][]*unit // the same by name
 	file     *schema.File
 	state    loadState
 	via      *includeNode // the include by which it was reached first
@@ -194,6 +195,7 @@ func (l *loader) read(u *unit, depth int) {
 		return
 	}
 	u.tree = parse(u.src, &l.rep)
+	u.aliases = make(map[string][]*unit)
 	type includedAs struct {
 		unit  *unit
 		alias string
@@ -226,6 +228,7 @@ func (l *loader) read(u *unit, depth int) {
 			l.read(target, depth+1)
 		}
 		u.includes = append(u.includes, include{node: node, alias: alias, unit: target})
+		u.aliases[alias] = append(u.aliases[alias], target)
 	}
 }
 

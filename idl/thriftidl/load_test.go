@@ -167,7 +167,7 @@ func TestEveryEndOfLineIsUnderstood(t *testing.T) {
 }
 
 func TestEveryNodeHasItsPlace(t *testing.T) {
-	f, list := loadText(`
+	f, list := loadText(`namespace go demo
 const list<i32> L = [1, 2]
 enum E { A, B = 3 }
 struct S { 1: i32 x = 4 (note = "n") }
@@ -188,7 +188,7 @@ typedef S T`)
 		{f.Struct("S").Span(), "S"}, {field.Span(), "x"}, {field.Default().Span, "4"}, {field.Annotations()[0].Span, `note = "n"`},
 		{f.Service("V").Span(), "V"}, {method.Span(), "get"}, {method.Args().Fields()[0].Span(), "arg"},
 		{method.Throws()[0].Span(), "x"}, {method.Result().FieldByID(0).Span(), "E"}, {method.Annotations()[0].Span, `api = "a"`},
-		{f.Typedef("T").Span(), "T"},
+		{f.Typedef("T").Span(), "T"}, {f.Namespaces()[0].Span, "namespace go demo"},
 	} {
 		if got := string(c.span.Text()); got != c.want {
 			t.Errorf("span %s holds %q, want %q", c.span.Position(), got, c.want)

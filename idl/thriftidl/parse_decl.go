@@ -29,6 +29,7 @@ func (p *parser) field(fields *[]*fieldDecl) bool {
 	if f.annots, ok = p.structuredAnnotations(); !ok {
 		return false
 	}
+	f.doc = p.docAfterAnnotations(f.doc)
 	if k := p.peek().kind; k == tokInt || k == '-' || k == '+' {
 		if f.id, ok = p.intLiteral(); !ok {
 			return false
@@ -112,6 +113,7 @@ func (p *parser) enumValue(n *enumNode) bool {
 	if v.annots, ok = p.structuredAnnotations(); !ok {
 		return false
 	}
+	v.doc = p.docAfterAnnotations(v.doc)
 	if v.name, ok = p.declName("a name of the enum", false); !ok {
 		return false
 	}
@@ -232,10 +234,10 @@ func (p *parser) interactionDecl(base declBase) declNode {
 
 // method reads a method, or the name of an interaction that a service performs.
 func (p *parser) method(s *serviceNode) bool {
-	if p.peek().kw == kwPerforms && p.peekAt(1).kind == tokIdent && p.peekAt(2).kind == ';' {
+	if p.peek().kw == kwPerforms && p.peekAt(1).kind == tokIdent && p.peekAt(2).kind != '(' {
 		p.next()
 		id, _ := p.name("the name of an interaction")
-		p.next()
+		p.separator()
 		s.performs = append(s.performs, id)
 		return true
 	}
@@ -244,6 +246,7 @@ func (p *parser) method(s *serviceNode) bool {
 	if m.annots, ok = p.structuredAnnotations(); !ok {
 		return false
 	}
+	m.doc = p.docAfterAnnotations(m.doc)
 	p.methodQualifier(m)
 	if !p.returns(m) {
 		return false

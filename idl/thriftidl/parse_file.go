@@ -68,7 +68,7 @@ func (p *parser) statement() bool {
 		}
 		return p.header(annots)
 	}
-	base := declBase{doc: doc, annots: annots}
+	base := declBase{doc: p.docAfterAnnotations(doc), annots: annots}
 	p.exceptionQualifiers(&base)
 	var decl declNode
 	switch t := p.peek(); t.kw {

@@ -175,6 +175,15 @@ func (p *parser) declName(what string, isField bool) (ident, bool) {
 // docBefore returns the documentation in front of the next token.
 func (p *parser) docBefore() string { return p.docText(p.peek().doc) }
 
+// docAfterAnnotations returns doc or, if there was none in front of the
+// annotations that were just read, the one behind them.
+func (p *parser) docAfterAnnotations(doc string) string {
+	if doc != "" {
+		return doc
+	}
+	return p.docBefore()
+}
+
 // inlineDoc returns doc, or the ///< comment after what was just read.
 func (p *parser) inlineDoc(doc string) string {
 	if doc != "" {

@@ -57,6 +57,10 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 	if named == nil {
 		return nil, nil, false
 	}
+	if e.r.rep.full() {
+		e.errorf(n.pos, codeUnknownConstant, "")
+		return named, nil, true
+	}
 	names := make([]string, 0, len(named.Values()))
 	for _, v := range named.Values() {
 		names = append(names, v.Name)
@@ -92,6 +96,9 @@ func (e *evaluator) enumValue(enum *schema.EnumDef, v *schema.EnumValue, n *valu
 
 func (e *evaluator) unknownConstant(n *valueNode, t *schema.Type) {
 	d := e.errorf(n.pos, codeUnknownConstant, "the constant %s is not declared", clip(n.name.name))
+	if e.r.rep.full() {
+		return
+	}
 	switch name := n.name.name; {
 	case t.Kind() == schema.Bool && (name == "True" || name == "TRUE" || name == "yes"):
 		d.Hint = "did you mean true?"
@@ -193,21 +200,16 @@ func (e *evaluator) convert(v *schema.Value, from *schema.Type, n *valueNode, t 
 
 func (e *evaluator) convertList(v *schema.Value, from *schema.Type, n *valueNode, t *schema.Type) *schema.Value {
 	out := &schema.Value{Kind: schema.ListValue, List: make([]*schema.Value, 0, len(v.List))}
-	seen := make(map[string]bool)
-	var key []byte
 	for _, x := range v.List {
 		c := e.convert(x, from.Elem(), n, t.Elem())
 		if c == nil {
 			return nil
 		}
 		c.Span = x.Span
-		if t.Kind() == schema.Set {
-			if key = appendKey(key[:0], c); seen[string(key)] {
-				continue
-			}
-			seen[string(key)] = true
-		}
 		out.List = append(out.List, c)
+	}
+	if t.Kind() == schema.Set && !e.unique(out, n.pos, nil) {
+		return nil
 	}
 	return out
 }

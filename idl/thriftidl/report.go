@@ -47,6 +47,10 @@ func (r *reporter) warnf(span diag.Span, code, format string, args ...any) *diag
 	return d
 }
 
+// full reports whether further errors are only counted, so that nobody need
+// look for good words.
+func (r *reporter) full() bool { return r.errors >= maxDiagnostics }
+
 // absorb adds what another reporter gathered, which is bounded likewise: its
 // last one, that says that there are too many, comes when r is full too.
 func (r *reporter) absorb(o *reporter) {

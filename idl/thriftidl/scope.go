@@ -1,7 +1,6 @@
 package thriftidl
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -75,11 +74,8 @@ func lookup[S any](r *resolver, u *unit, name ident, table func(*scope) map[stri
 		return table(&u.scope)[last]
 	}
 	var found *S
-	for _, inc := range u.includes {
-		if inc.alias != qualifier {
-			continue
-		}
-		if s := table(&inc.unit.scope)[last]; s != nil {
+	for _, inc := range u.aliases[qualifier] {
+		if s := table(&inc.scope)[last]; s != nil {
 			if found != nil && found != s {
 				r.rep.warnf(u.span(name.pos), codeAmbiguousName, "%s is declared in several files included as %s", clip(name.name), clip(qualifier)).
 					Hint = "the last one counts; rename one of the files"
@@ -111,6 +107,9 @@ func (r *resolver) lookupService(u *unit, name ident) *serviceSym {
 // unknownHint tells what a name that is not declared may have been meant to
 // be. names lists what could stand in its place in a file.
 func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string) string {
+	if r.rep.full() {
+		return ""
+	}
 	qualifier, last := splitName(name)
 	if qualifier == "" {
 		candidates := names(&u.scope)
@@ -130,7 +129,6 @@ func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string
 		}
 		aliases = append(aliases, inc.alias)
 	}
-	slices.Sort(aliases)
 	if near := nearest(qualifier, aliases); near != "" {
 		return "did you mean " + near + "." + clip(last) + "?"
 	}
@@ -148,6 +146,7 @@ type resolver struct {
 	units  []*unit
 	values []pendingValue
 	budget int // values that may still be made
+	keys   int // bytes of keys that may still be compared
 }
 
 // pendingValue is a default or an annotation that is evaluated last, into the
@@ -162,7 +161,11 @@ type pendingValue struct {
 
 // resolve turns the trees of units, each after those it includes, into schema.
 func resolve(units []*unit, rep *reporter) {
-	r := &resolver{rep: rep, units: units, budget: maxValues}
+	r := &resolver{rep: rep, units: units, budget: spareValues, keys: spareKeys}
+	for _, u := range units {
+		r.budget += len(u.src.Text)
+		r.keys += 4 * len(u.src.Text)
+	}
 	for _, u := range units {
 		r.declare(u)
 	}

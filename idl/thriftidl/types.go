@@ -97,20 +97,24 @@ func (r *resolver) namedType(u *unit, n *typeNode, level int) (*schema.Type, sha
 
 func (r *resolver) unknownType(u *unit, n *typeNode) {
 	name := n.name.name
+	other := ""
 	switch {
 	case u.scope.services[name] != nil:
-		r.errorf(u, n.name.pos, codeNotAType, "%s is a service, not a type", clip(name))
+		other = "a service"
 	case u.scope.consts[name] != nil:
-		r.errorf(u, n.name.pos, codeNotAType, "%s is a constant, not a type", clip(name))
+		other = "a constant"
 	case u.scope.interactions[name] != nil:
-		r.errorf(u, n.name.pos, codeNotAType, "%s is an interaction, not a type", clip(name))
+		other = "an interaction"
 	case n.name.kw == kwList || n.name.kw == kwSet || n.name.kw == kwMap:
-		d := r.errorf(u, n.name.pos, codeUnknownType, "%s lacks the type of what it holds", name)
-		d.Hint = "write " + map[keyword]string{kwList: "list<T>", kwSet: "set<T>", kwMap: "map<K, V>"}[n.name.kw]
+		r.errorf(u, n.name.pos, codeUnknownType, "%s lacks the type of what it holds", name).
+			Hint = "write " + map[keyword]string{kwList: "list<T>", kwSet: "set<T>", kwMap: "map<K, V>"}[n.name.kw]
+		return
 	default:
-		d := r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", clip(name))
-		d.Hint = r.unknownTypeHint(u, name)
+		r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", clip(name)).
+			Hint = r.unknownTypeHint(u, name)
+		return
 	}
+	r.errorf(u, n.name.pos, codeNotAType, "%s is %s, not a type", clip(name), other)
 }
 
 // foreignTypes are names that other languages have for Thrift's types.
@@ -260,6 +264,9 @@ func (r *resolver) fieldID(u *unit, n *fieldDecl, auto *int64) (int64, pos) {
 func (r *resolver) duplicateID(u *unit, first *fieldDecl, id int64, place pos, where fieldPlace, all []*fieldDecl) {
 	d := r.errorf(u, place, codeDuplicateFieldID, "%s uses the field id %d twice", where.what, id)
 	d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used by %s here", clip(first.name.name)))
+	if r.rep.full() {
+		return
+	}
 	top := int64(0)
 	for _, f := range all {
 		if f.id != nil {

@@ -1,7 +1,6 @@
 package thriftidl
 
 import (
-	"encoding/binary"
 	"math"
 	"strings"
 
@@ -129,6 +128,9 @@ func (e *evaluator) errorf(p pos, code, format string, args ...any) *diag.Diagno
 
 // mismatch reports that a value does not fit its type.
 func (e *evaluator) mismatch(p pos, found string, t *schema.Type) *diag.Diagnostic {
+	if e.r.rep.full() {
+		return e.errorf(p, codeTypeMismatch, "")
+	}
 	wanted := clip(t.String())
 	if td := t.Typedef(); td != nil {
 		wanted = clip(td.Name()) + " (" + wanted + ")"
@@ -301,26 +303,33 @@ func (e *evaluator) list(n *valueNode, t *schema.Type, level int) *schema.Value 
 	if failed {
 		return nil
 	}
-	if t.Kind() == schema.Set {
-		e.uniqueElements(n, v)
+	if t.Kind() == schema.Set && !e.unique(v, n.pos, n.list) {
+		return nil
 	}
 	return v
 }
 
-// uniqueElements removes the elements of a set that stand in it already.
-func (e *evaluator) uniqueElements(n *valueNode, v *schema.Value) {
-	seen := make(map[string]bool, len(v.List))
-	kept := v.List[:0]
-	var key []byte
-	for i, x := range v.List {
-		if key = appendKey(key[:0], x); seen[string(key)] {
-			e.r.warnf(e.unit, n.list[i].pos, codeDuplicateKey, "the element stands in the set already")
+// unique removes the elements of a set that stand in it already, with a warning
+// where nodes tells their places. It fails if there is too much to compare.
+func (e *evaluator) unique(set *schema.Value, p pos, nodes []*valueNode) bool {
+	seen := make(map[string]bool, len(set.List))
+	kept := make([]*schema.Value, 0, len(set.List))
+	for i, x := range set.List {
+		key, ok := e.key(x, p)
+		if !ok {
+			return false
+		}
+		if seen[key] {
+			if nodes != nil {
+				e.r.warnf(e.unit, nodes[i].pos, codeDuplicateKey, "the element stands in the set already")
+			}
 			continue
 		}
-		seen[string(key)] = true
+		seen[key] = true
 		kept = append(kept, x)
 	}
-	v.List = kept
+	set.List = kept
+	return true
 }
 
 func (e *evaluator) mapOrStruct(n *valueNode, t *schema.Type, level int) *schema.Value {
@@ -344,7 +353,6 @@ func (e *evaluator) mapping(n *valueNode, t *schema.Type, level int) *schema.Val
 	v := &schema.Value{Kind: schema.MapValue, Map: make([]schema.MapEntry, 0, len(n.pairs))}
 	at := make(map[string]int, len(n.pairs))
 	failed := false
-	var buf []byte
 	for _, pair := range n.pairs {
 		key := e.eval(pair.key, t.Key(), level+1)
 		val := e.eval(pair.value, t.Elem(), level+1)
@@ -352,14 +360,17 @@ func (e *evaluator) mapping(n *valueNode, t *schema.Type, level int) *schema.Val
 			failed = true
 			continue
 		}
-		buf = appendKey(buf[:0], key)
-		if i, ok := at[string(buf)]; ok {
+		text, ok := e.key(key, pair.key.pos)
+		if !ok {
+			return nil
+		}
+		if i, ok := at[text]; ok {
 			d := e.r.warnf(e.unit, pair.key.pos, codeDuplicateKey, "the key stands in the map already, the last value counts")
 			d.Notes = append(d.Notes, note(v.Map[i].Key.Span, "it stands here"))
 			v.Map[i].Value = val
 			continue
 		}
-		at[string(buf)] = len(v.Map)
+		at[text] = len(v.Map)
 		v.Map = append(v.Map, schema.MapEntry{Key: key, Value: val})
 	}
 	if failed {
@@ -415,8 +426,10 @@ func (e *evaluator) structValue(n *valueNode, inits []fieldInit, t *schema.Type,
 	for _, init := range inits {
 		f := def.FieldByName(init.name.name)
 		if f == nil {
-			e.errorf(init.name.pos, codeUnknownField, "%s has no field %q", clip(def.Name()), clip(init.name.name)).
-				Hint = didYouMean("", init.name.name, fieldNames(def))
+			d := e.errorf(init.name.pos, codeUnknownField, "%s has no field %q", clip(def.Name()), clip(init.name.name))
+			if !e.r.rep.full() {
+				d.Hint = didYouMean("", init.name.name, fieldNames(def))
+			}
 			failed = true
 			continue
 		}
@@ -453,38 +466,4 @@ func fieldNames(s *schema.StructDef) []string {
 		names = append(names, f.Name())
 	}
 	return names
-}
-
-// appendKey appends bytes that are equal for equal values of one type.
-func appendKey(b []byte, v *schema.Value) []byte {
-	text := func(s string) { b = append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-	switch v.Kind {
-	case schema.BoolValue:
-		if v.Bool {
-			return append(b, 1)
-		}
-		return append(b, 0)
-	case schema.IntValue, schema.EnumeratorValue:
-		return binary.AppendVarint(b, v.Int)
-	case schema.FloatValue:
-		return binary.BigEndian.AppendUint64(b, math.Float64bits(v.Float+0)) // +0 makes -0 and 0 one key
-	case schema.StringValue:
-		text(v.String)
-	case schema.ListValue:
-		b = binary.AppendUvarint(b, uint64(len(v.List)))
-		for _, x := range v.List {
-			b = appendKey(b, x)
-		}
-	case schema.MapValue:
-		b = binary.AppendUvarint(b, uint64(len(v.Map)))
-		for _, x := range v.Map {
-			b = appendKey(appendKey(b, x.Key), x.Value)
-		}
-	case schema.StructValue:
-		b = binary.AppendUvarint(b, uint64(len(v.Fields)))
-		for _, x := range v.Fields {
-			b = appendKey(binary.AppendVarint(b, int64(x.Field.ID())), x.Value)
-		}
-	}
-	return b
 }

@@ -38,6 +38,7 @@ enum Noisy {
 }
 
 @Tag
+/** A doc comment behind the annotation. */
 typedef string Name
 
 safe permanent client exception Bad {
