@@ -64,8 +64,11 @@ func (d Dialect) AppendFromBinary(dst, b []byte, t thriftwire.Type, depth int) (
 		dst = d.AppendMap(dst, parts[0], parts[1], size)
 	default:
 		parts[0], size, n = thriftwire.ConsumeList(b)
-		if n > 0 && size > 0 && !d.Has(parts[0]) {
-			return dst, thriftwire.ErrType
+		if n > 0 && !d.Has(parts[0]) {
+			if size > 0 {
+				return dst, thriftwire.ErrType
+			}
+			parts[0] = thriftwire.I8 // an empty list may have no type; this one every reader knows
 		}
 		dst = d.AppendList(dst, parts[0], size)
 	}

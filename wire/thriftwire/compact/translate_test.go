@@ -87,3 +87,10 @@ func FuzzTranslate(f *testing.F) {
 		}
 	})
 }
+
+func TestAnEmptyListOfNoTypeIsTranslatedToOneThatAllCanRead(t *testing.T) {
+	b, n := compact.FBThrift.AppendFromBinary(nil, []byte{0, 0, 0, 0, 0}, thriftwire.List, 1)
+	if elem, size, m := compact.FBThrift.ConsumeList(b); n != 5 || size != 0 || m != len(b) || !compact.FBThrift.Has(elem) {
+		t.Errorf("took %d bytes and wrote %x", n, b)
+	}
+}
