@@ -111,7 +111,7 @@ func TestArenaAllocatesNothingAfterWarmUp(t *testing.T) {
 	}
 	a := NewArena()
 	var v record
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(func() {
 		v = record{}
 		if _, err := c.UnmarshalArena(b, &v, a); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestEncodingAllocatesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := testing.AllocsPerRun(100, func() {
+		if n := allocations(func() {
 			size, err := c.Size(v)
 			if err != nil || size != len(buf) {
 				t.Fatal(size, err)

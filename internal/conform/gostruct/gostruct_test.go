@@ -28,8 +28,8 @@ func TestValuesComeBackFromGoStructs(t *testing.T) {
 				t.Fatalf("%s\n got %s\nwant %s", g, got, want)
 			}
 		})
-		if found < 20 {
-			t.Errorf("only %d schemas had Go types", found)
+		if found == 0 || found < 20 && !testing.Short() { // rapid tries less in short runs
+			t.Fatalf("only %d schemas had Go types", found)
 		}
 	}
 }
