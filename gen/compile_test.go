@@ -271,6 +271,17 @@ func TestWhatGoCannotExpressIsReported(t *testing.T) {
 	}
 }
 
+func TestDefaultsThatDoubleEndInAnError(t *testing.T) {
+	text := "struct S0 { 1: i32 a = 1 }"
+	for i := range 40 {
+		text += fmt.Sprintf("\nstruct S%[2]d { 1: S%[1]d a = {}, 2: S%[1]d b = {} }", i, i+1)
+	}
+	_, err := gen.Go(loadText(t, map[string]string{"main.thrift": text}), everyOption["all"]...)
+	if list, ok := err.(diag.List); !ok || list[0].Code != "too-many-values" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPackagesThatWouldImportEachOtherAreReported(t *testing.T) {
 	_, err := gen.Go(loadText(t, map[string]string{
 		"main.thrift": "include 'b.thrift'\nnamespace go x\nstruct S { 1: b.S s }",

@@ -19,12 +19,17 @@ type File struct {
 // The same schema and options give the same bytes.
 //
 // The error is a [diag.List] where the schema holds something that Go cannot
-// express: a map whose keys are containers, or packages that would import each
-// other.
+// express: a map whose keys are containers, packages that would import each
+// other, an annotation that names no Go type, or defaults of structs within
+// defaults that are too many.
 //
 // Go does not change f and may run concurrently with itself.
 func Go(f *schema.File, opts ...Option) ([]File, error) {
 	g := newGenerator(f, newOptions(opts))
+	g.check()
+	if err := g.errs.Err(); err != nil {
+		return nil, err
+	}
 	var files []File
 	for _, gf := range g.files {
 		if !g.opts.includes && gf.src != f {

@@ -47,6 +47,7 @@ type goFile struct {
 	pkg      *goPackage
 	name     string // of the file, with .go
 	imports  imports
+	implied  int // values written that the IDL leaves out
 	consts   []*goConst
 	enums    []*goEnum
 	typedefs []*goTypedef

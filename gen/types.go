@@ -3,7 +3,6 @@ package gen
 // How types of the schema are written in Go and in struct tags.
 
 import (
-	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -76,39 +75,6 @@ func (f *goFile) keyType(t *schema.Type) string {
 	return f.goType(t.Key())
 }
 
-// checkType reports types that Go cannot express.
-func (g *generator) checkType(t *schema.Type, at diag.Span) {
-	if text := t.Annotations().Value("go.type"); text != "" {
-		switch {
-		case t.Kind() == schema.Struct || t.Kind() == schema.Enum:
-			g.report(at, "go-type", "go.type does not apply to a "+t.Kind().String(), "rename the type with go.name")
-		case !goTypeName.MatchString(text):
-			g.report(at, "go-type", "go.type does not name a Go type: "+text, "write import/path.Name")
-		}
-	}
-	switch t.Kind() {
-	case schema.List, schema.Set:
-		g.checkType(t.Elem(), at)
-	case schema.Map:
-		if t.Key().Kind().IsContainer() {
-			g.report(at, "map-key", "Go has no maps with keys of type "+t.Key().String(),
-				"put the key into a struct: struct keys become pointers")
-			return
-		}
-		g.checkType(t.Key(), at)
-		g.checkType(t.Elem(), at)
-	}
-}
-
-func (g *generator) report(at diag.Span, code, message, hint string) {
-	for _, d := range g.errs {
-		if d.Span == at && d.Code == code {
-			return // a field's type is asked for more than once
-		}
-	}
-	g.errs = append(g.errs, &diag.Diagnostic{Code: code, Span: at, Message: message, Hint: hint})
-}
-
 // tagType returns the type in the notation of the frugal tag.
 func (f *goFile) tagType(t *schema.Type) string {
 	switch t.Kind() {
@@ -167,7 +133,6 @@ func (f *goField) hasDefaultName() bool {
 
 // Type returns the Go type of the field.
 func (f *goField) Type() string {
-	f.owner.checkType(f.valueType(), f.Span())
 	if f.pointer() {
 		return "*" + f.ValueType()
 	}

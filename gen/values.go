@@ -13,12 +13,25 @@ import (
 	"github.com/thrum-rpc/thrum/schema"
 )
 
+// maxImplied bounds the values that one file writes for the defaults of structs
+// within defaults, which may double at each level.
+const maxImplied = 1 << 15
+
 // value returns v as an expression that can be assigned to t's Go type.
 func (f *goFile) value(v *schema.Value, t *schema.Type) string { return f.expr(v, t, nil) }
 
-// expr is value inside of the defaults of the structs in within, which are not
-// opened again.
+// expr is value inside of the defaults, which the IDL leaves out, of the structs
+// in within; those are not opened again.
 func (f *goFile) expr(v *schema.Value, t *schema.Type, within []*schema.StructDef) string {
+	if len(within) > 0 {
+		f.implied++
+	}
+	if f.implied > maxImplied {
+		if f.implied == maxImplied+1 {
+			f.report(v.Span, "too-many-values", "the defaults of structs within defaults stand for too many values", "")
+		}
+		return "nil"
+	}
 	switch t.Kind() {
 	case schema.Bool:
 		return strconv.FormatBool(v.Bool)
@@ -164,13 +177,14 @@ func (f *goFile) structValue(v *schema.Value, t *schema.Type, within []*schema.S
 	var list []string
 	for _, field := range s.Fields {
 		val := given[field.Field]
+		in := within
 		if val == nil && open {
-			val = field.defaultValue()
+			val, in = field.defaultValue(), inner
 		}
 		if val == nil {
 			continue
 		}
-		x := f.expr(val, field.valueType(), inner)
+		x := f.expr(val, field.valueType(), in)
 		if field.pointer() {
 			x = fmt.Sprintf("func() *%[1]s { var v %[1]s = %[2]s; return &v }()", f.goType(field.valueType()), x)
 		}
