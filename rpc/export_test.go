@@ -14,6 +14,22 @@ func Connections(s *Server) int {
 	return len(s.conns)
 }
 
+// Draining reports whether every open connection of s takes no more calls.
+func Draining(s *Server) bool {
+	s.mu.Lock()
+	conns := slices.Collect(maps.Keys(s.conns))
+	s.mu.Unlock()
+	for _, c := range conns {
+		c.mu.Lock()
+		draining := c.draining
+		c.mu.Unlock()
+		if !draining {
+			return false
+		}
+	}
+	return true
+}
+
 // Completed returns the number of replies of s that are complete and not written.
 func Completed(s *Server) int {
 	s.mu.Lock()

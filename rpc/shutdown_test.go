@@ -37,6 +37,7 @@ func TestShutdownAnswersWhatRuns(t *testing.T) {
 		if _, err := net.DialTimeout("tcp", address, time.Second); err == nil {
 			t.Error("the server still listens")
 		}
+		eventually(t, "the busy connection takes no more calls", func() bool { return rpc.Draining(server) })
 		busy.send(busy.call("blocked", 3, "too late"))
 		select {
 		case err := <-stopped:
