@@ -151,6 +151,7 @@ func compiles(t *testing.T, idl map[string]string, opts ...gen.Option) []gen.Fil
 // everyOption is what a user may ask for, the default first.
 var everyOption = map[string][]gen.Option{
 	"default": nil,
+	"bare":    {gen.Getters(false), gen.JSONTags(false), gen.ThriftTags(false)},
 	"all": {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false),
 		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true), gen.Static(true)},
 }

@@ -12,17 +12,17 @@ type options struct {
 
 	thriftTags, frugalTags, jsonTags bool
 
-	setters, deepEqual bool
-	enumInt32          bool
-	enumText           bool
-	structValues       bool
-	keepUnknown        bool
-	pretouch           bool
-	static             bool
+	getters, setters, deepEqual bool
+	enumInt32                   bool
+	enumText                    bool
+	structValues                bool
+	keepUnknown                 bool
+	pretouch                    bool
+	static                      bool
 }
 
 func newOptions(opts []Option) options {
-	o := options{includes: true, thriftTags: true, frugalTags: true, jsonTags: true}
+	o := options{includes: true, getters: true, thriftTags: true, frugalTags: true, jsonTags: true}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -51,6 +51,10 @@ func FrugalTags(on bool) Option { return func(o *options) { o.frugalTags = on } 
 // JSONTags tells whether the fields of declared structs get json tags (the
 // default). The json tag of a go.tag annotation stays either way.
 func JSONTags(on bool) Option { return func(o *options) { o.jsonTags = on } }
+
+// Getters tells whether fields get methods GetX and, where a field can be
+// absent, IsSetX (the default).
+func Getters(on bool) Option { return func(o *options) { o.getters = on } }
 
 // Setters adds a method SetX for each field X.
 func Setters(on bool) Option { return func(o *options) { o.setters = on } }

@@ -89,6 +89,7 @@ func (f *goFile) Structs() []*goStruct   { return f.structs }
 func (f *goFile) Services() []*goService { return f.services }
 
 // What the options ask for.
+func (f *goFile) Getters() bool        { return f.opts.getters }
 func (f *goFile) Setters() bool        { return f.opts.setters }
 func (f *goFile) DeepEquals() bool     { return f.opts.deepEqual }
 func (f *goFile) EnumTexts() bool      { return f.opts.enumText }

@@ -26,6 +26,7 @@ func genSwitches() []genSwitch {
 		{"thrift-tags", true, "give fields thrift tags", gen.ThriftTags},
 		{"frugal-tags", true, "give fields frugal tags", gen.FrugalTags},
 		{"json-tags", true, "give fields json tags", gen.JSONTags},
+		{"getters", true, "write methods GetX and IsSetX for each field X", gen.Getters},
 		{"setters", false, "write a method SetX for each field X", gen.Setters},
 		{"deep-equal", false, "write a method DeepEqual for each struct", gen.DeepEqual},
 		{"enum-int32", false, "make enums int32 instead of int64", gen.EnumInt32},

@@ -775,6 +775,9 @@ func (p *Everything) InitDefault() {
 	p.Shelf = &Shelf{Aisle: 0, Level: 1}
 }
 
+// Everything_Label_DEFAULT is the value of Label that stands for an absent one.
+const Everything_Label_DEFAULT string = "none"
+
 func (p *Everything) GetFlag() (v bool) {
 	return p.Flag
 }
@@ -857,9 +860,6 @@ func (p *Everything) GetMaybe() (v int32) {
 	}
 	return *p.Maybe
 }
-
-// Everything_Label_DEFAULT is the value of Label that stands for an absent one.
-const Everything_Label_DEFAULT string = "none"
 
 func (p *Everything) GetLabel() (v string) {
 	return p.Label

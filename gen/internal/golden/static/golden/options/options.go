@@ -281,12 +281,12 @@ func (p *Everything) InitDefault() {
 	p.Color = Color_BLUE
 }
 
+// Everything_Name_DEFAULT is the value of Name that stands for an absent one.
+const Everything_Name_DEFAULT string = "none"
+
 func (p *Everything) GetId() (v int64) {
 	return p.Id
 }
-
-// Everything_Name_DEFAULT is the value of Name that stands for an absent one.
-const Everything_Name_DEFAULT string = "none"
 
 func (p *Everything) GetName() (v string) {
 	return p.Name

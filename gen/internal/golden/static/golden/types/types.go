@@ -201,12 +201,21 @@ func (p *Item) InitDefault() {
 	p.Odds = map[bool]float64{true: 0.5}
 }
 
+// Item_Name_DEFAULT is the value of Name that stands for an absent one.
+const Item_Name_DEFAULT string = "none"
+
+// Item_Flag_DEFAULT is the value of Flag that stands for an absent one.
+const Item_Flag_DEFAULT bool = true
+
+// Item_Hue_DEFAULT is the value of Hue that stands for an absent one.
+const Item_Hue_DEFAULT Hue = Color_RED
+
+// Item_Od_DEFAULT is the value of Od that stands for an absent one.
+const Item_Od_DEFAULT float64 = -1.5e+300
+
 func (p *Item) GetId() (v int64) {
 	return p.Id
 }
-
-// Item_Name_DEFAULT is the value of Name that stands for an absent one.
-const Item_Name_DEFAULT string = "none"
 
 func (p *Item) GetName() (v string) {
 	return p.Name
@@ -272,9 +281,6 @@ func (p *Item) GetPlace() (v *base.Place) {
 	return p.Place
 }
 
-// Item_Flag_DEFAULT is the value of Flag that stands for an absent one.
-const Item_Flag_DEFAULT bool = true
-
 func (p *Item) GetFlag() (v bool) {
 	return p.Flag
 }
@@ -297,9 +303,6 @@ func (p *Item) GetBy() (v map[*Spot]Hue) {
 func (p *Item) GetThing() (v *Thing) {
 	return p.Thing
 }
-
-// Item_Hue_DEFAULT is the value of Hue that stands for an absent one.
-const Item_Hue_DEFAULT Hue = Color_RED
 
 func (p *Item) GetHue() (v Hue) {
 	return p.Hue
@@ -331,9 +334,6 @@ func (p *Item) GetLevel() (v base.Level) {
 func (p *Item) GetLimit() (v int32) {
 	return p.Limit
 }
-
-// Item_Od_DEFAULT is the value of Od that stands for an absent one.
-const Item_Od_DEFAULT float64 = -1.5e+300
 
 func (p *Item) GetOd() (v float64) {
 	return p.Od
@@ -1832,12 +1832,12 @@ func (p *NotFound) InitDefault() {
 	p.Color = NotFound_Color_DEFAULT
 }
 
+// NotFound_Color_DEFAULT is the value of Color that stands for an absent one.
+const NotFound_Color_DEFAULT Color = Color_RED
+
 func (p *NotFound) GetWhat() (v string) {
 	return p.What
 }
-
-// NotFound_Color_DEFAULT is the value of Color that stands for an absent one.
-const NotFound_Color_DEFAULT Color = Color_RED
 
 func (p *NotFound) GetColor() (v Color) {
 	return p.Color
