@@ -52,19 +52,25 @@ func TestOutputIsTheGoldenPackages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		dir := filepath.Join("internal", g.dir)
 		if *rewrite {
-			if err := gen.Write(filepath.Join("internal", g.dir), files); err != nil {
+			if err := gen.Write(dir, files); err != nil {
 				t.Fatal(err)
 			}
-			continue
 		}
-		for _, f := range files {
-			want, err := os.ReadFile(filepath.Join("internal", g.dir, filepath.FromSlash(f.Path)))
-			if err != nil {
-				t.Error(err)
-			} else if !bytes.Equal(f.Content, want) {
-				t.Errorf("%s: %s has changed; if that is meant, run the test with -rewrite and look at the difference", g.idl, f.Path)
-			}
+		compareFiles(t, dir, files)
+	}
+}
+
+// compareFiles compares generated files with those in dir.
+func compareFiles(t *testing.T, dir string, files []gen.File) {
+	t.Helper()
+	for _, f := range files {
+		want, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(f.Path)))
+		if err != nil {
+			t.Error(err)
+		} else if !bytes.Equal(f.Content, want) {
+			t.Errorf("%s/%s has changed; if that is meant, run go test ./gen -rewrite and look at the difference", dir, f.Path)
 		}
 	}
 }
