@@ -23,6 +23,8 @@ func modes() []mode {
 		{"copy", compactWire, []codec.Option{codec.Use(codec.Compact)}},
 		{"alias", binaryWire, []codec.Option{codec.NoCopy()}},
 		{"alias", compactWire, []codec.Option{codec.NoCopy(), codec.Use(codec.Compact)}},
+		{"arena", binaryWire, nil},
+		{"arena", compactWire, []codec.Option{codec.Use(codec.Compact)}},
 	}
 }
 
@@ -34,10 +36,14 @@ func ours[T any](value *T) ([]contender[T], error) {
 		if err != nil {
 			return nil, err
 		}
+		decode := ourUnmarshal[T]
+		if m.name == "arena" {
+			decode = arenaUnmarshal[T]
+		}
 		all = append(all, contender[T]{
 			name: c.Engine(), mode: m.name, wire: m.wire, ours: true,
 			marshal:   func() (func(int) ([]byte, error), error) { return ourMarshal(c, value), nil },
-			unmarshal: func(b []byte) (func(int) (any, error), error) { return ourUnmarshal(c, b), nil },
+			unmarshal: func(b []byte) (func(int) (any, error), error) { return decode(c, b), nil },
 		})
 	}
 	return all, nil
@@ -68,6 +74,24 @@ func ourUnmarshal[T any](c *codec.Codec[T], b []byte) func(int) (any, error) {
 		for range n {
 			*v = *new(T)
 			if took, err := c.Unmarshal(b, v); err != nil {
+				return nil, err
+			} else if took != len(b) {
+				return nil, errRest
+			}
+		}
+		return v, nil
+	}
+}
+
+// arenaUnmarshal releases the arena before each message, as a server does after
+// each reply; the last message stays valid.
+func arenaUnmarshal[T any](c *codec.Codec[T], b []byte) func(int) (any, error) {
+	v, a := new(T), codec.NewArena()
+	return func(n int) (any, error) {
+		for range n {
+			a.Release()
+			*v = *new(T)
+			if took, err := c.UnmarshalArena(b, v, a); err != nil {
 				return nil, err
 			} else if took != len(b) {
 				return nil, errRest

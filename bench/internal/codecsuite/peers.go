@@ -24,7 +24,7 @@ const (
 // returns the last result, which is valid until the next call.
 type contender[T any] struct {
 	name string // a peer's name, or the engine of ours
-	mode string // of ours, for unmarshal: copy, alias, arena
+	mode string // of ours, for unmarshal: copy, alias or arena
 	wire wire
 	ours bool
 	// before runs when a slice of time starts.
