@@ -154,12 +154,13 @@ func TestDeadlinesAreKept(t *testing.T) {
 	method, _, release := blocked()
 	_, address := listen(t, []rpc.Method{method})
 	defer close(release)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	const long = 250 * time.Millisecond // enough to send the call on a busy machine
+	ctx, cancel := context.WithTimeout(t.Context(), long)
 	defer cancel()
 	_, err := invoke(ctx, dial(t, "tcp", address), "blocked", "")
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 
-	_, err = invoke(t.Context(), dial(t, "tcp", address, rpc.CallTimeout(10*time.Millisecond)), "blocked", "")
+	_, err = invoke(t.Context(), dial(t, "tcp", address, rpc.CallTimeout(long)), "blocked", "")
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 
 	ended, cancel := context.WithCancel(t.Context())
