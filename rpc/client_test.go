@@ -111,12 +111,14 @@ func TestACallThatIsGivenUpLeavesTheOthersAlone(t *testing.T) {
 	})
 	receive(t, "the other call runs", started)
 	ctx, cancel := context.WithCancel(t.Context())
-	all.Go(func() {
+	given := make(chan error, 1)
+	go func() {
 		_, err := invoke(ctx, client, "blocked", "goes")
-		wantError(t, err, rpc.StageWait, true, context.Canceled)
-	})
+		given <- err
+	}()
 	receive(t, "the call runs", started)
 	cancel()
+	wantError(t, receive(t, "the call is given up", given), rpc.StageWait, true, context.Canceled)
 	all.Go(func() {
 		if got, err := invoke(t.Context(), client, "blocked", "third"); err != nil || got != "third" {
 			t.Errorf("the third call: %q, %v", got, err)
@@ -397,7 +399,7 @@ func TestASilentServerIsNotAskedAgainOnTheSameConnection(t *testing.T) {
 		_, err := invoke(t.Context(), client, "silent", "")
 		wantError(t, err, rpc.StageRead, true, nil)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
 	defer cancel()
 	_, err := invoke(ctx, client, "silent", "")
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
