@@ -1,7 +1,5 @@
 package mem
 
-import "unsafe"
-
 // Chunk hands out pointer-free memory from larger blocks, one piece after
 // another, so that the small strings and number lists of many messages cost
 // one allocation together. The zero value is ready; it is for one goroutine at
@@ -10,7 +8,10 @@ import "unsafe"
 //
 // A piece keeps its whole block alive.
 type Chunk struct {
-	free []byte
+	// block[used:] is free. An offset, unlike a slice of what is free, moves
+	// without a write barrier.
+	block []byte
+	used  int
 	// Size is the size of a block in bytes; 0 means DefaultChunk.
 	Size int
 	// Keep remembers the blocks, so that Reset can hand them out again.
@@ -26,12 +27,12 @@ const DefaultChunk = 16 << 10
 // up to 8. Pieces longer than a quarter of a block get memory of their own,
 // unless blocks are kept.
 func (c *Chunk) Take(n, align int) []byte {
-	pad := -int(uintptr(Pointer(unsafe.SliceData(c.free)))) & (align - 1)
-	if pad+n > len(c.free) {
+	start := (c.used + align - 1) &^ (align - 1) // blocks are aligned to more than 8
+	if n > len(c.block)-start {
 		return c.refill(n)
 	}
-	b := c.free[pad : pad+n : pad+n]
-	c.free = c.free[pad+n:]
+	c.used = start + n
+	b := c.block[start:c.used:c.used]
 	if c.Keep {
 		clear(b)
 	}
@@ -49,9 +50,8 @@ func (c *Chunk) refill(n int) []byte {
 	if n > size/4 {
 		return make([]byte, n)
 	}
-	block := make([]byte, size)
-	c.free = block[n:]
-	return block[:n:n]
+	c.block, c.used = make([]byte, size), n
+	return c.block[:n:n]
 }
 
 // reuse goes on in the next kept block that holds n bytes, or in a new one.
@@ -62,22 +62,22 @@ func (c *Chunk) reuse(n, size int) []byte {
 	if c.next == len(c.blocks) {
 		c.blocks = append(c.blocks, make([]byte, max(n, size)))
 	}
-	block := c.blocks[c.next]
+	c.block, c.used = c.blocks[c.next], n
 	c.next++
-	c.free = block[n:]
-	clear(block[:n])
-	return block[:n:n]
+	b := c.block[:n:n]
+	clear(b)
+	return b
 }
 
 // Reset takes all kept memory back: nothing that was handed out may be used
 // any more.
-func (c *Chunk) Reset() { c.free, c.next = nil, 0 }
+func (c *Chunk) Reset() { c.block, c.used, c.next = nil, 0, 0 }
 
 // Copy returns a copy of b.
 func (c *Chunk) Copy(b []byte) []byte {
-	if n := len(b); n <= len(c.free) && n > 0 {
-		s := c.free[:n:n]
-		c.free = c.free[n:]
+	if end := c.used + len(b); end <= len(c.block) && len(b) > 0 {
+		s := c.block[c.used:end:end]
+		c.used = end
 		copy(s, b)
 		return s
 	}

@@ -26,4 +26,6 @@
 //  7. A map is viewed as map[K]V only if its key type has the same underlying
 //     kind and size as K, its element type has the same size, alignment and
 //     pointer shape as V, and SameMap found that reflect and the view agree on it.
+//  8. Bytes of a buffer are stored and loaded by address only behind a comparison with
+//     what remains of it, made with the same length that is then used.
 package mem

@@ -130,6 +130,22 @@ func TestInvariant7ViewsAgreeWithReflect(t *testing.T) {
 	}
 }
 
+func TestInvariant8BytesAreStoredInsideTheBuffer(t *testing.T) {
+	b := make([]byte, 32)
+	p := Data(b)
+	PutBE16(Add(p, 1), 0x0102)
+	PutBE32(Add(p, 3), 0x03040506)
+	PutBE64(Add(p, 7), 0x0708090a0b0c0d0e)
+	PutString(Add(p, 15), "text")
+	want := append([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "text"...)
+	if !bytes.Equal(b, append(want, make([]byte, 32-len(want))...)) {
+		t.Fatalf("got %x", b)
+	}
+	if BE16(Add(p, 1)) != 0x0102 || BE32(Add(p, 3)) != 0x03040506 || BE64(Add(p, 7)) != 0x0708090a0b0c0d0e {
+		t.Fatal("the loads do not read what the stores wrote")
+	}
+}
+
 func TestFloatKeysHashByValue(t *testing.T) {
 	m := map[float64]int64{}
 	view := Map[float64, int64](MapPointer(m))

@@ -169,6 +169,9 @@ func decodeFloat64(d *run, op *plan.Op, i, depth int, _ *batch) (float64, int) {
 }
 
 func encodeString(e *encoder, b []byte, _ *plan.Op, v string, _ int) ([]byte, *diag.Fault) {
+	if e.compact == 0 && len(v) < e.threshold && !suspect(len(v), mem.StringData(v)) { // as bytes does, without the call
+		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...), nil
+	}
 	return e.bytes(b, v)
 }
 

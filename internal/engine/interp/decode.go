@@ -50,11 +50,20 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 		r = &run{chunk: &s.Chunk}
 		s.Run = r
 	}
-	r.decoder, r.b = d, b
+	if r.decoder != d {
+		r.decoder = d
+	}
+	r.b = b
 	if a != nil {
 		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
 	}
 	n := r.structure(d.prog.Procs[0], v, 0, d.opts.MaxDepth)
+	if n >= 0 && a == nil {
+		// The places are clear again, and each store that is saved saves a write barrier.
+		r.b = nil
+		d.opts.Pool.Put(s)
+		return n, nil
+	}
 	fault := r.fault
 	*r = run{chunk: &s.Chunk, spare: r.spare}
 	d.opts.Pool.Put(s)
@@ -118,6 +127,7 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 	start := i
 	next := 0 // the op that is expected
 	var seen fieldSet
+	ops := p.Ops
 	for {
 		var head uint32
 		if len(b)-i >= 4 { // always, but for the end of a message
@@ -129,7 +139,7 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 			i++
 			break
 		}
-		if next >= len(p.Ops) || p.Ops[next].Head != head {
+		if uint(next) >= uint(len(ops)) || ops[next].Head != head {
 			next = p.Find(head)
 			if next < 0 {
 				next = 0
@@ -139,7 +149,7 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 				continue
 			}
 		}
-		op := &p.Ops[next]
+		op := &ops[next]
 		next++
 		seen.add(op)
 		i += 3

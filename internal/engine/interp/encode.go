@@ -56,8 +56,13 @@ func (e *encoder) payload(b []byte, s string) []byte {
 	if len(s) < e.threshold {
 		return append(b, s...)
 	}
-	*e.cuts = append(*e.cuts, engine.Cut{Offset: len(b), Data: mem.View[byte](mem.StringData(s), len(s))})
+	e.cut(len(b), s)
 	return b
+}
+
+// cut notes that the bytes of s belong at the offset.
+func (e *encoder) cut(offset int, s string) {
+	*e.cuts = append(*e.cuts, engine.Cut{Offset: offset, Data: mem.View[byte](mem.StringData(s), len(s))})
 }
 
 // room returns b with n more bytes, whose content is arbitrary.
@@ -75,10 +80,13 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 	if e.compact != 0 {
 		return e.compactStruct(b, p, base, depth)
 	}
+	// The buffer is o[:size], of which i bytes are written; a store stands
+	// behind a comparison of size-i with its length.
+	o, i, size := mem.Data(b), len(b), cap(b)
 	written := 0
-	buf, i := b[:cap(b)], len(b)
-	for k := range p.Ops {
-		op := &p.Ops[k]
+	ops := p.Ops
+	for k := range ops {
+		op := &ops[k]
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
 			if at = e.present(op, base); at == nil {
@@ -86,62 +94,85 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 			}
 		}
 		written++
-		if len(buf)-i < int(op.Fixed) {
-			buf = extend(buf, i, int(op.Fixed))
+		if size-i < int(op.Fixed) {
+			o, size = extend(o, i, size, int(op.Fixed))
 		}
-		w := buf[i:]
+		w := mem.Add(o, uintptr(i))
 		switch op.Code {
 		case plan.I64, plan.Double:
-			_ = w[10]
-			binary.BigEndian.PutUint32(w, op.Head<<8)
-			binary.BigEndian.PutUint64(w[3:], mem.U64(at))
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE64(mem.Add(w, 3), mem.U64(at))
 			i += 11
 			continue
 		case plan.I32, plan.Float:
-			_ = w[6]
-			binary.BigEndian.PutUint32(w, op.Head<<8)
-			binary.BigEndian.PutUint32(w[3:], mem.U32(at))
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), mem.U32(at))
 			i += 7
 			continue
 		case plan.Bool, plan.I8:
-			binary.BigEndian.PutUint32(w, op.Head<<8|uint32(mem.U8(at)))
+			mem.PutBE32(w, op.Head<<8|uint32(mem.U8(at)))
 			i += 4
+			continue
+		case plan.Enum64:
+			v := int64(mem.U64(at))
+			if int64(int32(v)) != v {
+				return nil, enumRange(i).Field(op.Name)
+			}
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), uint32(v))
+			i += 7
 			continue
 		case plan.String, plan.Binary:
 			s := mem.String(at) // a slice starts as a string does
-			if f := checkBytes(len(s), mem.StringData(s), i); f != nil {
-				return b, f.Field(op.Name)
+			if suspect(len(s), mem.StringData(s)) {
+				return nil, checkBytes(len(s), mem.StringData(s), i).Field(op.Name)
 			}
-			_ = w[6]
-			binary.BigEndian.PutUint32(w, op.Head<<8)
-			binary.BigEndian.PutUint32(w[3:], uint32(len(s)))
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), uint32(len(s)))
 			i += 7
 			if len(s) >= e.threshold {
-				out := e.payload(buf[:i], s)
-				buf, i = out[:cap(out)], len(out)
+				e.cut(i, s)
 				continue
 			}
-			if len(buf)-i < len(s) {
-				buf = extend(buf, i, len(s))
+			if size-i < len(s) {
+				o, size = extend(o, i, size, len(s))
 			}
-			i += copy(buf[i:], s)
+			mem.PutString(mem.Add(o, uintptr(i)), s)
+			i += len(s)
 			continue
 		}
-		w[0], w[1], w[2] = byte(op.Wire), byte(op.Head>>8), byte(op.Head)
-		out, f := e.value(buf[:i+3], op, at, depth-1)
-		if f != nil {
-			return b, f.Field(op.Name)
+		mem.PutBE16(w, uint16(op.Head>>8))
+		mem.SetU8(mem.Add(w, 2), byte(op.Head))
+		out := mem.View[byte](o, size)[:i+3]
+		var f *diag.Fault
+		switch op.Code {
+		case plan.List:
+			data, n := mem.Slice(at)
+			out, f = e.list(out, op, data, n, depth-1)
+		case plan.Map:
+			out, f = e.mapping(out, op, mem.Ptr(at), depth-1)
+		default:
+			out, f = e.value(out, op, at, depth-1)
 		}
-		buf, i = out[:cap(out)], len(out)
+		if f != nil {
+			return nil, f.Field(op.Name)
+		}
+		o, i, size = mem.Data(out), len(out), cap(out)
 	}
-	out := buf[:i]
+	out := mem.View[byte](o, size)[:i]
 	if p.Unknown >= 0 {
 		out = append(out, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
 	}
 	if f := e.checkUnion(p, written, len(out)); f != nil {
-		return b, f
+		return nil, f
 	}
 	return append(out, 0), nil
+}
+
+// extend returns a buffer with room for n bytes behind the first i of o[:size], which are kept.
+func extend(o mem.Pointer, i, size, n int) (mem.Pointer, int) {
+	b := slices.Grow(mem.View[byte](o, size)[:i], n)
+	return mem.Data(b), cap(b)
 }
 
 // present returns the address of the op's value, or nil if it is not written.
@@ -167,12 +198,6 @@ func (e *encoder) checkUnion(p *plan.Proc, written, offset int) *diag.Fault {
 		return diag.NewFault(diag.InvalidUnion, offset, "union "+p.Name+" has "+plural(written, "field")+" set, not 1")
 	}
 	return nil
-}
-
-// extend returns buf with room for n bytes behind the first i, which are kept.
-func extend(buf []byte, i, n int) []byte {
-	b := slices.Grow(buf[:i], n)
-	return b[:cap(b)]
 }
 
 // value appends one value without a header.
@@ -227,6 +252,13 @@ func enumRange(offset int) *diag.Fault {
 
 // bytes appends a string or binary.
 func (e *encoder) bytes(b []byte, s string) ([]byte, *diag.Fault) {
+	if e.compact == 0 && len(s) < e.threshold && !suspect(len(s), mem.StringData(s)) {
+		i := len(b)
+		b = room(b, 4+len(s))
+		binary.BigEndian.PutUint32(b[i:], uint32(len(s)))
+		copy(b[i+4:], s)
+		return b, nil
+	}
 	if f := checkBytes(len(s), mem.StringData(s), len(b)); f != nil {
 		return b, f
 	}
@@ -260,6 +292,17 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 		return e.numbers(b, elem, data, n)
 	}
 	var f *diag.Fault
+	if elem.Code == plan.Pointer {
+		proc := e.prog.Procs[elem.A]
+		for i, v := range mem.View[mem.Pointer](data, n) {
+			if v == nil {
+				b = append(b, 0)
+			} else if b, f = e.structure(b, proc, v, depth-1); f != nil {
+				return b, f.Index(i)
+			}
+		}
+		return b, nil
+	}
 	for i := range n {
 		if b, f = e.value(b, elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1); f != nil {
 			return b, f.Index(i)
@@ -338,6 +381,9 @@ func (e *encoder) isDefault(op *plan.Op, at mem.Pointer) bool {
 		return string(mem.View[byte](at, len(want))) == want
 	}
 }
+
+// suspect reports whether checkBytes would refuse.
+func suspect(n int, data mem.Pointer) bool { return uint(n) > math.MaxInt32 || data == nil && n != 0 }
 
 // checkBytes refuses lengths that Thrift cannot express and what only a value
 // that is being changed can be: a length without memory.

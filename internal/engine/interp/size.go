@@ -25,8 +25,9 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 		return e.compactSizeStruct(p, base, depth)
 	}
 	total := p.Base
-	for i := range p.Ops {
-		op := &p.Ops[i]
+	ops := p.Ops
+	for i := range ops {
+		op := &ops[i]
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
 			if at = e.present(op, base); at == nil {
@@ -35,11 +36,8 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 		}
 		total += int(op.Fixed)
 		switch op.Code {
-		case plan.String:
-			total += len(mem.String(at))
-		case plan.Binary:
-			_, n := mem.Slice(at)
-			total += n
+		case plan.String, plan.Binary:
+			total += len(mem.String(at)) // a slice starts as a string does
 		case plan.Struct, plan.Pointer, plan.List, plan.Map:
 			n, f := e.sizeValue(op, at, depth-1)
 			if f != nil {
@@ -126,6 +124,20 @@ func (e *encoder) sizeList(op *plan.Op, data mem.Pointer, n, depth int) (int, *d
 	if elem.Code == plan.String && e.compact == 0 {
 		for _, s := range mem.View[string](data, n) {
 			total += len(s)
+		}
+		return total, nil
+	}
+	if elem.Code == plan.Pointer && e.compact == 0 {
+		target := e.size.Procs[elem.A]
+		for i, v := range mem.View[mem.Pointer](data, n) {
+			if v == nil {
+				continue
+			}
+			m, f := e.sizeStruct(target, v, depth-1)
+			if f != nil {
+				return 0, f.Index(i)
+			}
+			total += m - 1 // the STOP is part of Fixed
 		}
 		return total, nil
 	}
