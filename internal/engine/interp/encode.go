@@ -134,6 +134,9 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 				e.cut(i, s)
 				continue
 			}
+			if len(s) == 0 {
+				continue // the address behind a full buffer is not its own
+			}
 			if size-i < len(s) {
 				o, size = extend(o, i, size, len(s))
 			}
