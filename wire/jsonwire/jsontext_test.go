@@ -1,4 +1,4 @@
-//go:build goexperiment.jsonv2
+//go:build go1.27
 
 package jsonwire_test
 
@@ -9,8 +9,8 @@ import (
 	"github.com/thrum-rpc/thrum/wire/jsonwire"
 )
 
-// FuzzSkipJSONText compares Skip with the strict reader of encoding/json/v2:
-// run it with GOEXPERIMENT=jsonv2.
+// FuzzSkipJSONText compares Skip with the strict reader of encoding/json/v2,
+// which the standard library has since Go 1.27.
 func FuzzSkipJSONText(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
