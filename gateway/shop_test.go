@@ -61,6 +61,8 @@ func TestShopAnswersOverHTTP(t *testing.T) {
 		"POST /v1/orders\nX-Customer: Ada" + asJSON + `{"lines": [{"book": 2, "quantity": 2}], "delivery": {"pickup": {"aisle": 1, "level": 2}}}`,
 		"POST /v1/orders\nX-Customer: Ada" + asJSON + `{"lines": [{"book": 2}]}`,
 		"POST /v1/orders\nX-Customer: Ada" + asJSON + `{"lines": [{"quantity": 2}]}`,
+		"POST /v1/orders\nX-Customer: Ada",
+		"POST /v1/orders\nX-Customer: Ada" + asJSON + `null`,
 		"GET /v1/orders/1",
 		"PUT /v1/orders/1/delivery" + asJSON + `{"email": "ada@example.org"}`,
 		"PUT /v1/orders/1/delivery" + asJSON + `{"email": "ada@example.org", "pickup": {"aisle": 1, "level": 2}}`,

@@ -1033,7 +1033,7 @@ type ShopStockResult struct {
 
 type ShopPlaceOrderArgs struct {
 	Customer string `thrift:"customer,1" frugal:"1,default,string"`
-	Draft    *Draft `thrift:"draft,2" frugal:"2,default,Draft"`
+	Draft    *Draft `thrift:"draft,2,required" frugal:"2,required,Draft"`
 }
 
 type ShopPlaceOrderResult struct {

@@ -184,7 +184,7 @@ service Shop extends common.Base {
   /** Orders books. */
   Order placeOrder(
     1: string customer (api.header = "X-Customer"),
-    2: Draft draft (api.body = "")
+    2: required Draft draft (api.body = "")
   ) throws (1: common.NotFound missing, 2: OutOfStock stock) (api.post = "/v1/orders", api.http_code = "201")
 
   Order getOrder(1: i64 id (api.path = "id")) throws (1: common.NotFound missing) (api.get = "/v1/orders/:id")
