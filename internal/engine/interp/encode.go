@@ -116,7 +116,7 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 		case plan.Enum64:
 			v := int64(mem.U64(at))
 			if int64(int32(v)) != v {
-				return nil, enumRange(i).Field(op.Name)
+				return nil, enumRange(i + 3).Field(op.Name) // where the value would stand
 			}
 			mem.PutBE32(w, op.Head<<8)
 			mem.PutBE32(mem.Add(w, 3), uint32(v))
