@@ -268,6 +268,21 @@ func TestUnknownFieldsAreKeptAndWrittenAgain(t *testing.T) {
 	}
 }
 
+// fieldBytes is how thriftgo declares the type of _unknownFields.
+type fieldBytes []byte
+
+func TestUnknownFieldsMayHaveANamedType(t *testing.T) {
+	type kept struct {
+		A              int64 `thrift:"a,1"`
+		_unknownFields fieldBytes
+	}
+	in := append(append(field(nil, 3, 9), 5), 0)
+	var v kept
+	if _, err := Unmarshal(in, &v); err != nil || !bytes.Equal(v._unknownFields, in[:4]) {
+		t.Fatalf("got %x, %v", v._unknownFields, err)
+	}
+}
+
 func TestFieldsOfAnotherWireTypeAreSkippedOrRefused(t *testing.T) {
 	in := append(append(field(nil, 11, 1), 0, 0, 0, 1, 'x'), 0)
 	var v pair

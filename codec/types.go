@@ -82,7 +82,7 @@ func (b *builder) structure(t reflect.Type) (*lower.Layout, error) {
 	ids := make(map[int16]string)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Name == "_unknownFields" && f.Type == reflect.TypeFor[[]byte]() {
+		if f.Name == "_unknownFields" && f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Uint8 {
 			l.Unknown = int32(f.Offset)
 			continue
 		}

@@ -1,0 +1,3 @@
+// Package common is the output of the kitex tool for the bookshop's IDL: structs with frugal tags and FastCodec. It
+// must not be edited.
+package common

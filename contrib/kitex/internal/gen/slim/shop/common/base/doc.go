@@ -1,0 +1,3 @@
+// Package base is the output of the kitex tool for the bookshop's IDL: slim structs with frugal tags. It
+// must not be edited.
+package base

@@ -1,0 +1,3 @@
+// Package common is the output of the kitex tool for the bookshop's IDL: slim structs with frugal tags. It
+// must not be edited.
+package common
