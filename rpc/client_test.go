@@ -364,6 +364,21 @@ func TestAReplyThatFitsNoCallEndsTheConnection(t *testing.T) {
 	}
 }
 
+func TestAServerOfAnotherDialectIsNamed(t *testing.T) {
+	for want, reply := range map[string]string{
+		"speaks HTTP, not framed binary":            "HTTP/1.1 400 Bad Request\r\n\r\n",
+		"speaks unframed binary, not framed binary": "\x80\x01\x00\x02\x00\x00\x00\x01m\x00\x00\x00\x01\x00",
+		"speaks framed compact, not framed binary":  "\x00\x00\x00\x06\x82\x41\x01\x01m\x00",
+	} {
+		address := script(t, func(int, thriftwire.Message) []byte { return []byte(reply) })
+		_, err := invoke(t.Context(), dial(t, "tcp", address), "m", "")
+		wantError(t, err, rpc.StageRead, true, nil)
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want: %s", err, want)
+		}
+	}
+}
+
 func TestExceptionsAreReadLiberally(t *testing.T) {
 	framed := &peer{framed: true}
 	for name, c := range map[string]struct{ body, want string }{

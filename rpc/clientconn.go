@@ -238,7 +238,7 @@ func (cc *clientConn) read() {
 	in := transport.NewReader(cc.nc, &cc.client.blocks)
 	defer in.Close()
 	scan := framed.NewScanner(!cc.client.opt.unframed, cc.client.opt.maxFrame)
-	want := 0
+	want, first := 0, true
 	for {
 		if err := in.Fill(want); err != nil {
 			cc.fail(StageRead, fmt.Errorf("connection lost: %w", err))
@@ -248,22 +248,40 @@ func (cc *clientConn) read() {
 		cc.heard++
 		cc.mu.Unlock()
 		for {
-			message, n, err := scan.Next(in.Bytes())
-			if err != nil {
-				cc.fail(StageRead, err)
-				return
-			}
-			if n == 0 {
+			start := in.Bytes()
+			message, n, err := scan.Next(start)
+			if n == 0 && err == nil {
 				break
 			}
-			view, block := in.Take(n)
-			if err := cc.deliver(view[n-len(message):], block); err != nil {
-				cc.fail(StageRead, err)
+			theirs := transport.Unknown
+			if first {
+				theirs, _ = transport.Detect(start)
+			}
+			if err == nil {
+				view, block := in.Take(n)
+				err = cc.deliver(view[n-len(message):], block)
+			}
+			if err != nil {
+				cc.fail(StageRead, cc.client.opt.foreign(theirs, err))
 				return
 			}
+			first = false
 		}
 		want = scan.Want()
 	}
+}
+
+// foreign adds to err what a server speaks whose first reply cannot be
+// followed, if it is another dialect than the client's.
+func (o *clientOptions) foreign(theirs transport.Dialect, err error) error {
+	ours := transport.Framed
+	if o.unframed {
+		ours = transport.Unframed
+	}
+	if theirs == transport.Unknown || theirs == ours {
+		return err
+	}
+	return fmt.Errorf("the server speaks %s, not %s: %w", theirs, ours, err)
 }
 
 // deliver hands a reply to the call that waits for it, and the block with it.

@@ -78,6 +78,10 @@ func call(env *environment, args []string, o *callOptions) error {
 	if errors.As(err, &exception) {
 		return printException(env.stderr, exception)
 	}
+	var failed *rpc.Error
+	if o.framed && errors.As(err, &failed) && failed.Stage == rpc.StageRead {
+		return fmt.Errorf("%w\nhint: a server without frames needs --framed=false", err)
+	}
 	if err != nil || result == nil {
 		return err
 	}

@@ -249,6 +249,28 @@ func TestCallSaysThatNobodyAnswers(t *testing.T) {
 	}
 }
 
+func TestCallHintsAtFramesWhenTheServerHangsUp(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 100))
+			c.Close()
+		}
+	}()
+	_, stderr := expect(t, exitFailed, "call", l.Addr().String(), "Base.ping", "--idl", "../../examples/shop/common.thrift")
+	if !strings.Contains(stderr, "hint: a server without frames needs --framed=false") {
+		t.Errorf("stderr: %q", stderr)
+	}
+}
+
 func TestCallGivesUpInTime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts
 	if err != nil {
