@@ -21,7 +21,8 @@
 // as an empty one, a nil list or map as an empty one. An optional field that is
 // a plain value is left out if it equals what the method InitDefault of its struct sets, and
 // always written if the struct has no such method. InitDefault is called
-// on every struct that decoding makes, though not on the one that the caller passes.
+// on every struct that decoding makes, though not on the one that the caller passes; a method that
+// sets nothing when the type is compiled is not called again.
 // Fields that the struct does not know, and fields of another wire type than
 // the tag's, are skipped, or kept in a field `_unknownFields []byte` if there is
 // one. Required fields that are absent are an error.

@@ -74,9 +74,11 @@ func (b *builder) structure(t reflect.Type) (*lower.Layout, error) {
 	b.structs[t] = l
 	var sample reflect.Value // with its defaults set
 	if reflect.PointerTo(t).Implements(initializerType) {
-		l.Init = b.slot(initSlot(t))
 		sample = reflect.New(t)
 		sample.Interface().(initializer).InitDefault()
+		if !sample.Elem().IsZero() { // generators write empty methods too
+			l.Init = b.slot(initSlot(t))
+		}
 	}
 	var fields []*schema.Field
 	ids := make(map[int16]string)

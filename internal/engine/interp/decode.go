@@ -123,15 +123,17 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 	if d.compact != 0 {
 		return d.compactStruct(p, base, i, depth)
 	}
-	b := d.b
+	// The input is o[:size]; a load stands behind a comparison of size-i with
+	// its length.
+	o, size := mem.Data(d.b), len(d.b)
 	start := i
 	next := 0 // the op that is expected
 	var seen fieldSet
 	ops := p.Ops
 	for {
 		var head uint32
-		if len(b)-i >= 4 { // always, but for the end of a message
-			head = binary.BigEndian.Uint32(b[i:]) >> 8
+		if size-i >= 4 { // always, but for the end of a message
+			head = mem.BE32(mem.Add(o, uintptr(i))) >> 8
 		} else if head = d.shortHead(i); d.fault != nil {
 			return failed
 		}
@@ -151,52 +153,64 @@ func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
 		}
 		op := &ops[next]
 		next++
-		seen.add(op)
+		seen.count++
 		i += 3
 		at := mem.Add(base, uintptr(op.Off))
-		if op.Flags&plan.Deref != 0 {
-			at = d.box(op, at)
+		if op.Flags&(plan.Deref|plan.Required) != 0 {
+			if op.Bit >= 0 {
+				seen.mark(op.Bit)
+			}
+			if op.Flags&plan.Deref != 0 {
+				at = d.box(op, at)
+			}
 		}
+		left := size - i
 		switch op.Code {
 		case plan.I64, plan.Double:
-			if len(b)-i < 8 {
-				i = d.eof(i, 8)
-				break
+			if left >= 8 {
+				mem.SetU64(at, mem.BE64(mem.Add(o, uintptr(i))))
+				i += 8
+				continue
 			}
-			mem.SetU64(at, binary.BigEndian.Uint64(b[i:]))
-			i += 8
 		case plan.I32, plan.Float:
-			if len(b)-i < 4 {
-				i = d.eof(i, 4)
+			if left >= 4 {
+				mem.SetU32(at, mem.BE32(mem.Add(o, uintptr(i))))
+				i += 4
+				continue
+			}
+		case plan.Enum64:
+			if left >= 4 {
+				mem.SetU64(at, uint64(int64(int32(mem.BE32(mem.Add(o, uintptr(i)))))))
+				i += 4
+				continue
+			}
+		case plan.I8:
+			if left >= 1 {
+				mem.SetU8(at, mem.U8(mem.Add(o, uintptr(i))))
+				i++
+				continue
+			}
+		case plan.String, plan.Binary:
+			if left < 4 {
 				break
 			}
-			mem.SetU32(at, binary.BigEndian.Uint32(b[i:]))
-			i += 4
-		case plan.String:
-			var s []byte
-			if s, i = d.bytes(op, i); i >= 0 {
-				mem.SetString(at, mem.StringOf(s))
+			n := int(int32(mem.BE32(mem.Add(o, uintptr(i)))))
+			if uint(n) > uint(left-4) {
+				break
 			}
-		case plan.Binary:
-			var s []byte
-			if s, i = d.bytes(op, i); i >= 0 {
+			s := d.b[i+4 : i+4+n : i+4+n]
+			if op.Flags&plan.Alias == 0 && !d.opts.Alias {
+				s = d.chunk.Copy(s)
+			}
+			if op.Code == plan.String {
+				mem.SetString(at, mem.StringOf(s))
+			} else {
 				mem.SetBytes(at, s)
 			}
-		case plan.Bool, plan.I8:
-			if i >= len(b) {
-				i = d.eof(i, 1)
-				break
-			}
-			v := b[i]
-			if op.Code == plan.Bool && v != 0 {
-				v = 1
-			}
-			mem.SetU8(at, v)
-			i++
-		default:
-			i = d.value(op, at, i, depth-1)
+			i += 4 + n
+			continue
 		}
-		if i < 0 {
+		if i = d.value(op, at, i, depth-1); i < 0 { // what is too short ends here too
 			d.fault.Field(op.Name)
 			return failed
 		}

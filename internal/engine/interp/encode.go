@@ -329,15 +329,29 @@ func (e *encoder) numbers(b []byte, elem *plan.Op, data mem.Pointer, n int) ([]b
 		return b, nil
 	case plan.I32, plan.Float:
 		b = room(b, 4*n)
-		w := b[at:]
-		for i, v := range mem.View[uint32](data, n) {
+		v, w := mem.View[uint32](data, n), b[at:]
+		for len(v) >= 4 && len(w) >= 16 { // four at a time, with one check
+			binary.BigEndian.PutUint32(w[0:], v[0])
+			binary.BigEndian.PutUint32(w[4:], v[1])
+			binary.BigEndian.PutUint32(w[8:], v[2])
+			binary.BigEndian.PutUint32(w[12:], v[3])
+			v, w = v[4:], w[16:]
+		}
+		for i, v := range v {
 			binary.BigEndian.PutUint32(w[4*i:], v)
 		}
 		return b, nil
 	case plan.I64, plan.Double:
 		b = room(b, 8*n)
-		w := b[at:]
-		for i, v := range mem.View[uint64](data, n) {
+		v, w := mem.View[uint64](data, n), b[at:]
+		for len(v) >= 4 && len(w) >= 32 { // four at a time, with one check
+			binary.BigEndian.PutUint64(w[0:], v[0])
+			binary.BigEndian.PutUint64(w[8:], v[1])
+			binary.BigEndian.PutUint64(w[16:], v[2])
+			binary.BigEndian.PutUint64(w[24:], v[3])
+			v, w = v[4:], w[32:]
+		}
+		for i, v := range v {
 			binary.BigEndian.PutUint64(w[8*i:], v)
 		}
 		return b, nil

@@ -111,6 +111,11 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			if len(kp.Ops)+len(vp.Ops) == 0 {
 				return n, nil
 			}
+			if e.compact == 0 {
+				if texts, f, ok := sizeText(e, op, any(mem.Map[K, V](m)), depth); ok {
+					return n + texts, f
+				}
+			}
 			for mk, mv := range mem.Map[K, V](m) {
 				if len(kp.Ops) > 0 {
 					s, f := k.size(e, &kp.Ops[0], mk, depth)
@@ -154,6 +159,47 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			return i
 		},
 	}
+}
+
+// sizeText sizes what most maps are, without a call for each part: maps from
+// strings to strings or structs, and from integers to strings.
+func sizeText(e *encoder, op *plan.Op, m any, depth int) (n int, f *diag.Fault, ok bool) {
+	switch m := m.(type) {
+	case map[string]string:
+		n = 8 * len(m)
+		for k, v := range m {
+			n += len(k) + len(v)
+		}
+	case map[uint64]string:
+		n = 4 * len(m)
+		for _, v := range m {
+			n += len(v)
+		}
+	case map[uint32]string:
+		n = 4 * len(m)
+		for _, v := range m {
+			n += len(v)
+		}
+	case map[string]mem.Pointer:
+		elem := &e.size.Procs[op.B].Ops[0]
+		if elem.Code != plan.Pointer {
+			return 0, nil, false
+		}
+		proc := e.size.Procs[elem.A]
+		n = 4 * len(m)
+		for k, v := range m {
+			size := 1 // the STOP of a nil struct
+			if v != nil {
+				if size, f = e.sizeStruct(proc, v, depth); f != nil {
+					return 0, f.Key(strconv.Quote(k)), true
+				}
+			}
+			n += len(k) + size
+		}
+	default:
+		return 0, nil, false
+	}
+	return n, nil, true
 }
 
 func makeMap[K comparable, V any](d *run, slot int32, n int) map[K]V {
