@@ -50,6 +50,19 @@ func View[T any](data Pointer, n int) []T { return unsafe.Slice((*T)(data), n) }
 // Data returns the address of the first element of s.
 func Data[T any](s []T) Pointer { return Pointer(unsafe.SliceData(s)) }
 
+// Buffer returns the slice with that length and capacity that starts at data
+// (invariant 4).
+func Buffer(data Pointer, n, capacity int) []byte {
+	h := header{data, n, capacity}
+	return *(*[]byte)(unsafe.Pointer(&h))
+}
+
+// header lies in memory as a slice does; a test compares the two.
+type header struct {
+	data             Pointer
+	length, capacity int
+}
+
 // Of returns the address of v.
 func Of[T any](v *T) Pointer { return Pointer(v) }
 

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"runtime"
 	"testing"
+	"unsafe"
 )
 
 type sample struct {
@@ -65,6 +66,10 @@ func TestInvariant4SetSliceCountsElements(t *testing.T) {
 	SetSlice(Of(&l), Data(back), len(back))
 	if len(l) != 3 || cap(l) != 3 || l[2] != 3 {
 		t.Fatalf("got %v with capacity %d", l, cap(l))
+	}
+	b := make([]byte, 3, 8)
+	if got := Buffer(Data(b), 5, 8); &got[0] != &b[0] || len(got) != 5 || cap(got) != 8 || unsafe.Sizeof(header{}) != unsafe.Sizeof(b) {
+		t.Fatal("Buffer does not make the slice that it was asked for")
 	}
 	data, n := Slice(Of(&l))
 	if data != Data(back) || n != 3 {

@@ -146,7 +146,7 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 		}
 		mem.PutBE16(w, uint16(op.Head>>8))
 		mem.SetU8(mem.Add(w, 2), byte(op.Head))
-		out := mem.View[byte](o, size)[:i+3]
+		out := mem.Buffer(o, i+3, size)
 		var f *diag.Fault
 		switch op.Code {
 		case plan.List:
@@ -162,7 +162,14 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 		}
 		o, i, size = mem.Data(out), len(out), cap(out)
 	}
-	out := mem.View[byte](o, size)[:i]
+	if p.Unknown < 0 && !p.Union {
+		if size-i < 1 {
+			o, size = extend(o, i, size, 1)
+		}
+		mem.SetU8(mem.Add(o, uintptr(i)), 0)
+		return mem.Buffer(o, i+1, size), nil
+	}
+	out := mem.Buffer(o, i, size)
 	if p.Unknown >= 0 {
 		out = append(out, mem.Bytes(mem.Add(base, uintptr(p.Unknown)))...)
 	}
@@ -174,7 +181,7 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 
 // extend returns a buffer with room for n bytes behind the first i of o[:size], which are kept.
 func extend(o mem.Pointer, i, size, n int) (mem.Pointer, int) {
-	b := slices.Grow(mem.View[byte](o, size)[:i], n)
+	b := slices.Grow(mem.Buffer(o, i, size), n)
 	return mem.Data(b), cap(b)
 }
 
