@@ -229,6 +229,10 @@ func KeyText(t *schema.Type, v *schema.Value) string {
 		return "entry"
 	case schema.Binary:
 		return strconv.Quote(v.String)
+	case schema.Float:
+		return strconv.FormatFloat(v.Float, 'g', -1, 32)
+	case schema.Double:
+		return strconv.FormatFloat(v.Float, 'g', -1, 64)
 	default:
 		return Format(t, v)
 	}

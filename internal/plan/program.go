@@ -51,6 +51,11 @@ type Proc struct {
 	Required int32
 
 	index []entry // Decode: ops by header
+
+	// Texts has the offsets of the strings and binaries of a Size procedure whose ops are nothing else
+	// and always written; the size of a value is TextBase and their lengths. It is nil for others.
+	Texts    []uint32
+	TextBase int
 }
 
 // IsStruct reports whether p reads or writes a struct.
@@ -95,8 +100,28 @@ func (p *Program) Link() {
 				proc.index = append(proc.index, entry{op.Head, int32(i)})
 			}
 		}
+		if p.Job == Size {
+			proc.linkTexts()
+		}
 		sort.Slice(proc.index, func(i, j int) bool { return proc.index[i].head < proc.index[j].head })
 	}
+}
+
+func (p *Proc) linkTexts() {
+	p.Texts, p.TextBase = nil, p.Base
+	if p.Unknown >= 0 || !p.IsStruct() {
+		return
+	}
+	texts := make([]uint32, 0, len(p.Ops))
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		if op.Code != String && op.Code != Binary || op.Flags&(Deref|Optional|Default) != 0 {
+			return
+		}
+		texts = append(texts, op.Off)
+		p.TextBase += int(op.Fixed)
+	}
+	p.Texts = texts
 }
 
 // Find returns the index of the op with that header, or -1.

@@ -24,6 +24,13 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 	if e.compact != 0 {
 		return e.compactSizeStruct(p, base, depth)
 	}
+	if p.Texts != nil {
+		total := p.TextBase
+		for _, off := range p.Texts {
+			total += len(mem.String(mem.Add(base, uintptr(off)))) // a slice starts as a string does
+		}
+		return total, nil
+	}
 	total := p.Base
 	ops := p.Ops
 	for i := range ops {
