@@ -72,12 +72,14 @@ func StringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b
 // StringData returns the address of the bytes of s.
 func StringData(s string) Pointer { return Pointer(unsafe.StringData(s)) }
 
-// The big-endian stores and loads of N bytes at any alignment. The caller has
+// The big-endian and little-endian stores and loads of N bytes at any alignment. The caller has
 // shown that the N bytes lie inside the buffer that p points into (invariant 8).
 
 func PutBE16(p Pointer, v uint16) { binary.BigEndian.PutUint16((*[2]byte)(p)[:], v) }
 func PutBE32(p Pointer, v uint32) { binary.BigEndian.PutUint32((*[4]byte)(p)[:], v) }
 func PutBE64(p Pointer, v uint64) { binary.BigEndian.PutUint64((*[8]byte)(p)[:], v) }
+func PutLE16(p Pointer, v uint16) { binary.LittleEndian.PutUint16((*[2]byte)(p)[:], v) }
+func PutLE64(p Pointer, v uint64) { binary.LittleEndian.PutUint64((*[8]byte)(p)[:], v) }
 func BE16(p Pointer) uint16       { return binary.BigEndian.Uint16((*[2]byte)(p)[:]) }
 func BE32(p Pointer) uint32       { return binary.BigEndian.Uint32((*[4]byte)(p)[:]) }
 func BE64(p Pointer) uint64       { return binary.BigEndian.Uint64((*[8]byte)(p)[:]) }

@@ -142,7 +142,10 @@ func TestInvariant8BytesAreStoredInsideTheBuffer(t *testing.T) {
 	PutBE32(Add(p, 3), 0x03040506)
 	PutBE64(Add(p, 7), 0x0708090a0b0c0d0e)
 	PutString(Add(p, 15), "text")
+	PutLE16(Add(p, 19), 0x1413)
+	PutLE64(Add(p, 21), 0x1c1b1a1918171615)
 	want := append([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "text"...)
+	want = append(want, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c)
 	if !bytes.Equal(b, append(want, make([]byte, 32-len(want))...)) {
 		t.Fatalf("got %x", b)
 	}

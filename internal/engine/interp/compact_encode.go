@@ -3,6 +3,7 @@ package interp
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/mem"
@@ -15,39 +16,132 @@ import (
 // protocol's functions, which ask encoder.compact at their leaves.
 
 func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
-	start, written := b, 0
-	last := int16(0)
-	for i := range p.Ops {
-		op := &p.Ops[i]
-		at := e.present(op, base)
-		if at == nil {
-			continue
+	// The buffer is o[:size], of which i bytes are written. Stores by address
+	// stand behind a comparison of size-i with compactRoom.
+	o, i, size := mem.Data(b), len(b), cap(b)
+	written := 0
+	last := 0
+	ops := p.Ops
+	for k := range ops {
+		op := &ops[k]
+		at := mem.Add(base, uintptr(op.Off))
+		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
+			if at = e.present(op, base); at == nil {
+				continue
+			}
 		}
 		written++
-		if op.Code == plan.Bool {
-			b = compact.AppendBoolField(b, mem.U8(at) != 0, op.ID, last)
-			last = op.ID
+		if size-i < compactRoom {
+			out, f := e.compactField(mem.View[byte](o, size)[:i], op, at, int16(last), depth)
+			if f != nil {
+				return nil, f.Field(op.Name)
+			}
+			o, i, size = mem.Data(out), len(out), cap(out)
+			last = int(op.ID)
 			continue
 		}
-		b = e.compact.AppendField(b, op.Wire, op.ID, last)
-		last = op.ID
-		var f *diag.Fault
-		if b, f = e.value(b, op, at, depth-1); f != nil {
-			return start, f.Field(op.Name)
+		w := mem.Add(o, uintptr(i))
+		code := e.codes[op.Wire&31]
+		if op.Code == plan.Bool && mem.U8(at) == 0 {
+			code++ // what a true has stands in the table
 		}
+		delta := int(op.ID) - last
+		last = int(op.ID)
+		if uint(delta-1) < 15 {
+			mem.SetU8(w, byte(delta)<<4|code)
+			i++
+		} else {
+			i += compactHeader(w, code, op.ID)
+		}
+		w = mem.Add(o, uintptr(i))
+		switch op.Code {
+		case plan.Bool:
+			continue
+		case plan.I8:
+			mem.SetU8(w, mem.U8(at))
+			i++
+			continue
+		case plan.I16:
+			i += putVarint(w, zigzag(int64(int16(mem.U16(at)))))
+			continue
+		case plan.I32:
+			i += putVarint(w, zigzag32(mem.U32(at)))
+			continue
+		case plan.I64:
+			i += putVarint64(w, zigzag(int64(mem.U64(at))))
+			continue
+		case plan.Enum64:
+			v := int64(mem.U64(at))
+			if int64(int32(v)) != v {
+				return nil, enumRange(i).Field(op.Name)
+			}
+			i += putVarint(w, zigzag(v))
+			continue
+		case plan.Double:
+			v := mem.U64(at)
+			if e.compact == compact.Apache {
+				v = bits.ReverseBytes64(v)
+			}
+			mem.PutBE64(w, v)
+			i += 8
+			continue
+		case plan.String, plan.Binary:
+			s := mem.String(at) // a slice starts as a string does
+			if suspect(len(s), mem.StringData(s)) {
+				return nil, checkBytes(len(s), mem.StringData(s), i).Field(op.Name)
+			}
+			i += putVarint(w, uint64(len(s)))
+			if len(s) >= e.threshold {
+				e.cut(i, s)
+				continue
+			}
+			if len(s) == 0 {
+				continue // the address behind a full buffer is not its own
+			}
+			if size-i < len(s) {
+				o, size = extend(o, i, size, len(s))
+			}
+			mem.PutString(mem.Add(o, uintptr(i)), s)
+			i += len(s)
+			continue
+		}
+		out := mem.View[byte](o, size)[:i]
+		var f *diag.Fault
+		switch op.Code {
+		case plan.List:
+			data, n := mem.Slice(at)
+			out, f = e.list(out, op, data, n, depth-1)
+		case plan.Map:
+			out, f = e.mapping(out, op, mem.Ptr(at), depth-1)
+		default:
+			out, f = e.value(out, op, at, depth-1)
+		}
+		if f != nil {
+			return nil, f.Field(op.Name)
+		}
+		o, i, size = mem.Data(out), len(out), cap(out)
 	}
+	out := mem.View[byte](o, size)[:i]
 	if p.Unknown >= 0 {
 		// What is kept stands in the binary protocol.
 		kept := mem.Bytes(mem.Add(base, uintptr(p.Unknown)))
 		var n int
-		if b, n = e.compact.AppendFieldsFromBinary(b, kept, last, depth); n != len(kept) {
-			return start, diag.NewFault(diag.InvalidValue, len(b), "unknown fields that the protocol cannot hold")
+		if out, n = e.compact.AppendFieldsFromBinary(out, kept, int16(last), depth); n != len(kept) {
+			return nil, diag.NewFault(diag.InvalidValue, len(out), "unknown fields that the protocol cannot hold")
 		}
 	}
-	if f := e.checkUnion(p, written, len(b)); f != nil {
-		return start, f
+	if f := e.checkUnion(p, written, len(out)); f != nil {
+		return nil, f
 	}
-	return append(b, 0), nil
+	return append(out, 0), nil
+}
+
+// compactField appends a field without storing behind its end.
+func (e *encoder) compactField(b []byte, op *plan.Op, at mem.Pointer, last int16, depth int) ([]byte, *diag.Fault) {
+	if op.Code == plan.Bool {
+		return compact.AppendBoolField(b, mem.U8(at) != 0, op.ID, last), nil
+	}
+	return e.value(e.compact.AppendField(b, op.Wire, op.ID, last), op, at, depth-1)
 }
 
 func (e *encoder) compactScalar(b []byte, op *plan.Op, at mem.Pointer) ([]byte, *diag.Fault) {
@@ -82,55 +176,140 @@ func (e *encoder) compactNumbers(b []byte, elem *plan.Op, data mem.Pointer, n in
 	if elem.Code == plan.I8 {
 		return append(b, mem.View[byte](data, n)...), nil
 	}
-	size := uintptr(elem.Code.Memory())
-	for i := range n {
-		var f *diag.Fault
-		if b, f = e.compactScalar(b, elem, mem.Add(data, uintptr(i)*size)); f != nil {
-			return b, f.Index(i)
+	stride := uintptr(elem.Code.Memory())
+	for k := 0; k < n; {
+		k, b = e.compactVarints(b, elem.Code, data, k, n)
+		if k == n {
+			break
 		}
+		var f *diag.Fault
+		if b, f = e.compactScalar(b, elem, mem.Add(data, uintptr(k)*stride)); f != nil {
+			return b, f.Index(k)
+		}
+		k++
 	}
 	return b, nil
+}
+
+// compactVarints appends integers from the k-th of n on, while they and their
+// room last, and returns the index of the first that it left.
+func (e *encoder) compactVarints(b []byte, code plan.Code, data mem.Pointer, k, n int) (int, []byte) {
+	o, i, size := mem.Data(b), len(b), cap(b)
+	switch code {
+	case plan.I16:
+		for v := mem.View[int16](data, n); k < len(v) && size-i >= compactRoom; k++ {
+			i += putVarint(mem.Add(o, uintptr(i)), zigzag(int64(v[k])))
+		}
+	case plan.I32:
+		for v := mem.View[uint32](data, n); k < len(v) && size-i >= compactRoom; k++ {
+			i += putVarint(mem.Add(o, uintptr(i)), zigzag32(v[k]))
+		}
+	case plan.I64:
+		for v := mem.View[int64](data, n); k < len(v) && size-i >= compactRoom; k++ {
+			i += putVarint64(mem.Add(o, uintptr(i)), zigzag(v[k]))
+		}
+	}
+	return k, b[:i]
 }
 
 // compactSizeStruct returns the exact size of a struct, by the encode program.
 func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *diag.Fault) {
 	total := 1
-	last := int16(0)
-	for i := range p.Ops {
-		op := &p.Ops[i]
-		at := e.present(op, base)
-		if at == nil {
-			continue
+	last := 0
+	ops := p.Ops
+	for k := range ops {
+		op := &ops[k]
+		at := mem.Add(base, uintptr(op.Off))
+		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
+			if at = e.present(op, base); at == nil {
+				continue
+			}
 		}
-		total += compact.SizeField(op.ID, last)
-		last = op.ID
-		if op.Code == plan.Bool {
-			continue // its value stands in the header
+		total++
+		if uint(int(op.ID)-last-1) >= 15 {
+			total += varintSize(zigzag(int64(op.ID)))
 		}
-		n, f := e.sizeValue(op, at, depth-1)
-		if f != nil {
-			return 0, f.Field(op.Name)
+		last = int(op.ID)
+		switch op.Code {
+		case plan.Bool: // its value stands in the header
+		case plan.I8:
+			total++
+		case plan.Double:
+			total += 8
+		case plan.I32, plan.Enum64:
+			total += varintSize(zigzag32(mem.U32(at)))
+		case plan.I64:
+			total += varintSize(zigzag(int64(mem.U64(at))))
+		case plan.String, plan.Binary:
+			n := len(mem.String(at)) // a slice starts as a string does
+			total += varintSize(uint64(n)) + n
+		default:
+			n, f := e.sizeValue(op, at, depth-1)
+			if f != nil {
+				return 0, f.Field(op.Name)
+			}
+			total += n
 		}
-		total += n
 	}
 	if p.Unknown >= 0 {
-		out, _ := e.compact.AppendFieldsFromBinary(nil, mem.Bytes(mem.Add(base, uintptr(p.Unknown))), last, depth)
+		out, _ := e.compact.AppendFieldsFromBinary(nil, mem.Bytes(mem.Add(base, uintptr(p.Unknown))), int16(last), depth)
 		total += len(out)
 	}
 	return total, nil
 }
 
-func (e *encoder) compactSizeScalar(op *plan.Op, at mem.Pointer) int {
-	switch op.Code {
-	case plan.I16:
-		return compact.SizeI16(int16(mem.U16(at)))
+// compactSizeElements returns what n elements of a list take.
+func (e *encoder) compactSizeElements(op, elem *plan.Op, data mem.Pointer, n, depth int) (int, *diag.Fault) {
+	total := 0
+	switch elem.Code {
 	case plan.I32:
-		return compact.SizeI32(int32(mem.U32(at)))
+		for _, v := range mem.View[uint32](data, n) {
+			total += varintSize(zigzag32(v))
+		}
 	case plan.I64:
-		return compact.SizeI64(int64(mem.U64(at)))
-	case plan.Enum64:
-		return compact.SizeI32(int32(mem.U64(at)))
+		for _, v := range mem.View[int64](data, n) {
+			total += varintSize(zigzag(v))
+		}
+	case plan.String:
+		for _, s := range mem.View[string](data, n) {
+			total += varintSize(uint64(len(s))) + len(s)
+		}
+	case plan.Bool, plan.I8, plan.Float, plan.Double, plan.UUID:
+		total = n * elem.Code.Width()
+	case plan.Pointer:
+		target := e.size.Procs[elem.A]
+		for i, v := range mem.View[mem.Pointer](data, n) {
+			if v == nil {
+				total++
+				continue
+			}
+			m, f := e.sizeStruct(target, v, depth-1)
+			if f != nil {
+				return 0, f.Index(i)
+			}
+			total += m
+		}
 	default:
-		return op.Code.Width()
+		for i := range n {
+			m, f := e.sizeValue(elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1)
+			if f != nil {
+				return 0, f.Index(i)
+			}
+			total += m
+		}
 	}
+	return total, nil
+}
+
+// compactBytes appends a string or binary that is shorter than the threshold
+// and not suspect.
+func compactBytes(b []byte, s string) []byte {
+	i := len(b)
+	if cap(b)-i < compactRoom+len(s) {
+		return append(compact.AppendLength(b, len(s)), s...)
+	}
+	o := mem.Data(b)
+	i += putVarint(mem.Add(o, uintptr(i)), uint64(len(s)))
+	mem.PutString(mem.Add(o, uintptr(i)), s)
+	return b[:i+len(s)]
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -29,6 +30,9 @@ func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.En
 	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt}
 	if o.Compact != 0 {
 		e.size = encode
+		for t := range e.codes {
+			e.codes[t] = o.Compact.AppendField(nil, thriftwire.Type(t), 1, 0)[0] & 15
+		}
 	}
 	return e, unsupported(o.Compact, encode)
 }

@@ -26,6 +26,7 @@ type encoder struct {
 	opts  engine.EncodeOptions
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
+	codes   [32]byte // of the compact protocol, by wire type; that of Bool is a true's
 	// cuts is where Gather notes bytes that it does not copy: those of at least threshold. It is nil
 	// while Append runs, whose threshold no length reaches.
 	cuts      *[]engine.Cut
@@ -262,7 +263,10 @@ func enumRange(offset int) *diag.Fault {
 
 // bytes appends a string or binary.
 func (e *encoder) bytes(b []byte, s string) ([]byte, *diag.Fault) {
-	if e.compact == 0 && len(s) < e.threshold && !suspect(len(s), mem.StringData(s)) {
+	if len(s) < e.threshold && !suspect(len(s), mem.StringData(s)) {
+		if e.compact != 0 {
+			return compactBytes(b, s), nil
+		}
 		i := len(b)
 		b = room(b, 4+len(s))
 		binary.BigEndian.PutUint32(b[i:], uint32(len(s)))

@@ -77,7 +77,7 @@ func (e *encoder) sizeValue(op *plan.Op, at mem.Pointer, depth int) (int, *diag.
 		return e.sizeMap(op, mem.Ptr(at), depth)
 	}
 	if e.compact != 0 {
-		return e.compactSizeScalar(op, at), nil
+		return numberSize(op, at), nil
 	}
 	return 0, nil
 }
@@ -121,20 +121,21 @@ func (e *encoder) sizeList(op *plan.Op, data mem.Pointer, n, depth int) (int, *d
 	proc := e.size.Procs[op.A]
 	total := n * proc.Base
 	if e.compact != 0 {
-		total = compact.SizeList(n)
+		elems, f := e.compactSizeElements(op, &proc.Ops[0], data, n, depth)
+		return compact.SizeList(n) + elems, f
 	}
 	if len(proc.Ops) == 0 || n == 0 {
 		return total, nil
 	}
 	elem := &proc.Ops[0]
 	total += n * e.fixed(elem)
-	if elem.Code == plan.String && e.compact == 0 {
+	if elem.Code == plan.String {
 		for _, s := range mem.View[string](data, n) {
 			total += len(s)
 		}
 		return total, nil
 	}
-	if elem.Code == plan.Pointer && e.compact == 0 {
+	if elem.Code == plan.Pointer {
 		target := e.size.Procs[elem.A]
 		for i, v := range mem.View[mem.Pointer](data, n) {
 			if v == nil {
