@@ -33,6 +33,9 @@ const (
 	// Values that cannot be encoded.
 	InvalidValue // a Go value that has no encoding, or changed while it was encoded
 	Unsupported  // a type or combination that this operation does not take
+
+	// Paths into values.
+	NotFound // a path that leads to nothing, where a value is needed
 )
 
 var codeNames = [...]string{
@@ -42,6 +45,7 @@ var codeNames = [...]string{
 	DuplicateKey: "duplicate-key", OutOfRange: "out-of-range", UnknownEnum: "unknown-enum",
 	InvalidUnion: "invalid-union", DepthLimit: "depth-limit", SizeLimit: "size-limit",
 	InvalidValue: "invalid-value", Unsupported: "unsupported",
+	NotFound: "not-found",
 }
 
 // String returns the code's stable name, such as "unexpected-eof".

@@ -48,6 +48,7 @@ var House = Rules{
 		{"internal/engine/...", []string{"internal/engine/...", "internal/execmem", "internal/plan", "internal/mem", "wire/...", "diag"}},
 		{"codec", []string{"internal/lower", "internal/plan", "internal/engine/...", "internal/mem", "schema", "diag", "wire/..."}},
 		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},
+		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire", "diag"}},
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},

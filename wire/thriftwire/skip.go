@@ -5,6 +5,10 @@ import "encoding/binary"
 // This file holds the skipping of values whose schema nobody needs. Each
 // function takes the whole input and a position and returns the position after
 // the value and 0, or the position of the fault and its code.
+//
+// The loops choose by comparing, not by looking widths up: a processor that
+// guesses the branch right goes on to the next value before this one's type
+// has arrived from memory.
 
 // maxSkipDepth caps the depth that a caller may ask for, since each level of
 // nesting takes stack.
@@ -28,6 +32,17 @@ func Skip(b []byte, t Type, depth int) int {
 // for ErrDepth, the value that is nested too deeply.
 func SkipAt(b []byte, pos int, t Type, depth int) (end, code int) {
 	return skip(b, pos, t, min(depth, maxSkipDepth))
+}
+
+// SkipElements is SkipAt for n values of type t one after another, the elements
+// of a list. They may nest depth levels each.
+func SkipElements(b []byte, pos int, t Type, n, depth int) (end, code int) {
+	return skipElements(b, pos, t, n, min(depth, maxSkipDepth))
+}
+
+// SkipEntries is SkipAt for n pairs of a key and a value, the entries of a map.
+func SkipEntries(b []byte, pos int, key, elem Type, n, depth int) (end, code int) {
+	return skipEntries(b, pos, key, elem, n, min(depth, maxSkipDepth))
 }
 
 func skip(b []byte, pos int, t Type, depth int) (end, code int) {
@@ -66,40 +81,71 @@ func skipString(b []byte, pos int) (end, code int) {
 	return pos + 4 + int(l), 0
 }
 
-// skipStruct skips a struct whose values may nest depth levels more. Numbers
-// and strings, which most fields are, take no call.
+// roomy is the size of a header and the widest number that skipStruct steps
+// over without asking what is left.
+const roomy = 3 + 8
+
+// skipStruct skips a struct, or what is left of one after some of its fields,
+// whose values may nest depth levels more. Numbers and strings, which most
+// fields are, take no call. What is not plainly there is left to skipField.
 func skipStruct(b []byte, pos, depth int) (end, code int) {
 	for {
+		for len(b)-pos >= roomy {
+			switch Type(b[pos]) {
+			case String:
+				// A negative length becomes too large a one.
+				l := uint64(binary.BigEndian.Uint32(b[pos+3:]))
+				if l > uint64(len(b)-pos-7) {
+					return pos + 3, lengthFault(l)
+				}
+				pos += 7 + int(l)
+				continue
+			case I32, Float:
+				pos += 3 + 4
+				continue
+			case I64, Double:
+				pos += 3 + 8
+				continue
+			case Stop:
+				return pos + 1, 0
+			case I8, Bool:
+				pos += 3 + 1
+				continue
+			case I16:
+				pos += 3 + 2
+				continue
+			}
+			break
+		}
 		if uint(pos) >= uint(len(b)) {
 			return pos, ErrEOF
 		}
-		t := Type(b[pos])
-		if t == Stop {
+		if b[pos] == byte(Stop) {
 			return pos + 1, 0
 		}
-		w := int(widths[t])
-		if w == 0 {
-			return pos, ErrType
-		}
-		if len(b)-pos < 3 {
-			return pos, ErrEOF
-		}
-		pos += 3
-		switch {
-		case w > 0:
-			if len(b)-pos < w {
-				return pos, ErrEOF
-			}
-			pos += w
-		case t == String:
-			pos, code = skipString(b, pos)
-		default:
-			pos, code = skip(b, pos, t, depth)
-		}
-		if code < 0 {
+		if pos, code = skipField(b, pos, depth); code < 0 {
 			return pos, code
 		}
 	}
+}
+
+// lengthFault is the error for a string's length that exceeds what is left.
+func lengthFault(l uint64) int {
+	if l > MaxLength {
+		return ErrLength
+	}
+	return ErrEOF
+}
+
+func skipField(b []byte, pos, depth int) (end, code int) {
+	t := Type(b[pos])
+	if widths[t] == 0 {
+		return pos, ErrType
+	}
+	if len(b)-pos < 3 {
+		return pos, ErrEOF
+	}
+	return skip(b, pos+3, t, depth)
 }
 
 func skipList(b []byte, pos, depth int) (end, code int) {
@@ -107,20 +153,42 @@ func skipList(b []byte, pos, depth int) (end, code int) {
 	if n < 0 {
 		return pos, n
 	}
-	pos += n
 	if size == 0 {
-		return pos, 0 // whatever elem is
+		return pos + n, 0 // whatever elem is
 	}
-	if w := int(widths[elem]); w > 0 {
-		return pos + size*w, 0 // ConsumeList has seen that they are there
-	}
-	for range size {
-		if elem == String {
-			pos, code = skipString(b, pos)
-		} else {
-			pos, code = skip(b, pos, elem, depth)
+	return skipElements(b, pos+n, elem, size, depth)
+}
+
+func skipElements(b []byte, pos int, t Type, n, depth int) (end, code int) {
+	if w := int(widths[t]); w > 0 {
+		if (len(b)-pos)/w < n {
+			return pos + (len(b)-pos)/w*w, ErrEOF // at the first that is cut
 		}
-		if code < 0 {
+		return pos + n*w, 0
+	}
+	switch {
+	case t == String:
+		for ; n > 0; n-- {
+			if len(b)-pos < 4 {
+				return pos, ErrEOF
+			}
+			l := uint64(binary.BigEndian.Uint32(b[pos:]))
+			if l > uint64(len(b)-pos-4) {
+				return pos, lengthFault(l)
+			}
+			pos += 4 + int(l)
+		}
+		return pos, 0
+	case t == Struct && depth > 0:
+		for ; n > 0; n-- {
+			if pos, code = skipStruct(b, pos, depth-1); code < 0 {
+				return pos, code
+			}
+		}
+		return pos, 0
+	}
+	for ; n > 0; n-- {
+		if pos, code = skip(b, pos, t, depth); code < 0 {
 			return pos, code
 		}
 	}
@@ -132,18 +200,36 @@ func skipMap(b []byte, pos, depth int) (end, code int) {
 	if n < 0 {
 		return pos, n
 	}
-	pos += n
 	if size == 0 {
-		return pos, 0
+		return pos + n, 0
 	}
-	if k, e := int(widths[key]), int(widths[elem]); k > 0 && e > 0 {
-		return pos + size*(k+e), 0
+	return skipEntries(b, pos+n, key, elem, size, depth)
+}
+
+func skipEntries(b []byte, pos int, key, elem Type, n, depth int) (end, code int) {
+	k, e := int(widths[key]), int(widths[elem])
+	if k > 0 && e > 0 && (len(b)-pos)/(k+e) >= n {
+		return pos + n*(k+e), 0
 	}
-	for range size {
-		if pos, code = skip(b, pos, key, depth); code < 0 {
+	for ; n > 0; n-- {
+		switch {
+		case key == String:
+			pos, code = skipString(b, pos)
+		default:
+			pos, code = skip(b, pos, key, depth)
+		}
+		if code < 0 {
 			return pos, code
 		}
-		if pos, code = skip(b, pos, elem, depth); code < 0 {
+		switch {
+		case elem == String:
+			pos, code = skipString(b, pos)
+		case elem == Struct && depth > 0:
+			pos, code = skipStruct(b, pos, depth-1)
+		default:
+			pos, code = skip(b, pos, elem, depth)
+		}
+		if code < 0 {
 			return pos, code
 		}
 	}

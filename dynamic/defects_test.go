@@ -1,0 +1,148 @@
+package dynamic_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds a test for each defect known of other dynamic layers that
+// this one could have.
+
+func TestDefectTheFieldTableIsTrustedAndNotTheWire(t *testing.T) {
+	// An i64 field that carries a string.
+	b := thriftwire.AppendString(thriftwire.AppendField(nil, thriftwire.String, 2), "12345678")
+	b = thriftwire.AppendStop(b)
+	v := dynamic.NewValue(simple.Type(), b)
+	_, err := v.Get(dynamic.Name("i64Field"))
+	checkFault(t, "Get", err, diag.TypeMismatch, 0, "i64Field")
+	path, _ := dynamic.Compile(simple.Type(), dynamic.Field(2))
+	_, err = path.Get(v.Node)
+	checkFault(t, "Path.Get", err, diag.TypeMismatch, 0, "i64Field")
+	set, _ := dynamic.CompileAll(simple.Type(), []dynamic.Step{dynamic.Field(2)})
+	err = set.Get(v.Node, make([]dynamic.Value, 1))
+	checkFault(t, "Paths.Get", err, diag.TypeMismatch, 3, "i64Field")
+	_, err = v.Any()
+	checkFault(t, "Any", err, diag.TypeMismatch, 0, "i64Field")
+	it := v.Iterate()
+	for it.Next() {
+		t.Error("the iterator shows the field")
+	}
+	checkFault(t, "Iterate", it.Err(), diag.TypeMismatch, 0, "i64Field")
+}
+
+func TestDefectElementsOfAnotherTypeAreTakenForTheSchemas(t *testing.T) {
+	b := thriftwire.AppendList(thriftwire.AppendField(nil, thriftwire.List, 13), thriftwire.I32, 2)
+	b = thriftwire.AppendStop(append(b, make([]byte, 8)...))
+	v := dynamic.NewValue(nesting.Type(), b)
+	_, err := v.Get(dynamic.Field(13), dynamic.Index(0))
+	checkFault(t, "Get", err, diag.TypeMismatch, 3, "listI64[0]")
+	_, err = v.Any()
+	checkFault(t, "Any", err, diag.TypeMismatch, 3, "listI64")
+	_, err = v.AppendDelete(nil, dynamic.Field(13), dynamic.Index(0))
+	checkFault(t, "AppendDelete", err, diag.TypeMismatch, 3, "listI64")
+	list, _ := v.Get(dynamic.Field(13))
+	if it := list.Iterate(); it.Next() || diag.CodeOf(it.Err()) != diag.TypeMismatch {
+		t.Error("Iterate:", it.Err())
+	}
+}
+
+func TestDefectNestingIsFollowedWithoutALimit(t *testing.T) {
+	node := schema.NewStruct(schema.DeclSpec{Name: "Node"}, schema.PlainStruct)
+	node.Complete([]*schema.Field{field(1, "next", node.Type()), field(2, "value", tI32)})
+	const levels = 100_000
+	v := dynamic.NewValue(node.Type(), []byte(strings.Repeat("\x0c\x00\x01", levels)+strings.Repeat("\x00", levels+1)))
+	_, err := v.Get(dynamic.Name("value"))
+	checkFault(t, "Get", err, diag.DepthLimit, 3*1023+3, "value")
+	_, err = v.Any()
+	if diag.CodeOf(err) != diag.DepthLimit {
+		t.Error("Any:", err)
+	}
+	if err := v.Check(); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error("Check:", err)
+	}
+	steps := make([]dynamic.Step, 2000)
+	for i := range steps {
+		steps[i] = dynamic.Field(1)
+	}
+	if _, err := v.Get(steps...); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error("a long path:", err)
+	}
+	if _, err := v.AppendDelete(nil, steps...); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error("a long path:", err)
+	}
+}
+
+func TestDefectCyclicTypesPanicOrLoop(t *testing.T) {
+	node := schema.NewStruct(schema.DeclSpec{Name: "Node"}, schema.PlainStruct)
+	node.Complete([]*schema.Field{
+		field(1, "next", node.Type()), field(2, "children", schema.ListOf(node.Type())), field(3, "byName", schema.MapOf(tString, node.Type())), field(4, "value", tI32)})
+	b, err := dynamic.AppendAny(nil, node.Type(), map[string]any{
+		"next": map[string]any{"children": []any{map[string]any{"byName": map[string]any{"a": map[string]any{"value": 7}}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := dynamic.NewValue(node.Type(), b)
+	if n, err := get(t, v, `next.children[0].byName["a"].value`); err != nil || shown(t, n) != "7" {
+		t.Errorf("%v, %v", n, err)
+	}
+	// A Go value that contains itself ends at the limit of depth.
+	loop := map[string]any{}
+	loop["next"] = loop
+	if _, err := dynamic.AppendAny(nil, node.Type(), loop); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+}
+
+func TestDefectResultsReachPastTheBuffer(t *testing.T) {
+	b := simpleMessage()
+	v := dynamic.NewValue(simple.Type(), b)
+	last, err := v.Get(dynamic.Field(6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := last.Bytes()
+	if err != nil || cap(last.Raw()) != len(last.Raw()) || cap(text) != len(text) {
+		t.Errorf("capacities %d and %d", cap(last.Raw()), cap(text))
+	}
+	before := string(b)
+	_ = append(last.Raw(), 'x')
+	_ = append(text, 'x')
+	if string(b) != before {
+		t.Error("appending to a result changed the message")
+	}
+}
+
+func TestDefectKeysThatAreBoolDoubleOrStructAreUnsupported(t *testing.T) {
+	v := of(t, shop.Type(), `{byBool: {true: 1}, byDouble: {0.5: 2}, byPoint: {{x: 1, y: 2}: "p"}}`)
+	x, err := v.Any()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := x.(map[string]any)
+	if m["byBool"].(map[any]any)[true] != int8(1) || m["byDouble"].(map[any]any)[0.5] != int8(2) {
+		t.Error(m)
+	}
+	if e := m["byPoint"].([]dynamic.Entry)[0]; e.Value != "p" || e.Key.(map[string]any)["y"] != int32(2) {
+		t.Error(m)
+	}
+	b, err := dynamic.AppendAny(nil, shop.Type(), x)
+	if err != nil || shown(t, dynamic.NewValue(shop.Type(), b)) != shown(t, v) {
+		t.Errorf("%x, %v", b, err)
+	}
+}
+
+func TestDefectUnknownEnumNamesAreNotNoticed(t *testing.T) {
+	v := of(t, shop.Type(), `{color: BLUE}`)
+	if _, err := v.AppendSet(nil, dynamic.NewI32(1), dynamic.Name("byColor"), dynamic.Key("GREEN")); diag.CodeOf(err) != diag.TypeMismatch {
+		t.Error(err)
+	}
+	c, _ := v.Get(dynamic.Name("color"))
+	if name, err := c.EnumName(); name != "BLUE" || err != nil {
+		t.Error(name, err)
+	}
+}

@@ -1,0 +1,41 @@
+// Package dynamic reads, changes and cuts down Thrift messages without Go
+// structs, on their bytes.
+//
+// A [Node] is a value in the binary protocol, a [Value] a Node whose type a
+// schema knows. Both are cheap to copy and hold no state. A path leads from a
+// value to one of its parts: to a field by id or name, an element by index, an
+// entry by key of any type. Paths are given step by step or as text
+// ([ParsePath]), and compiled for repeated use: [Path] is one, [Paths] a set
+// that is followed in one pass over the message.
+//
+// # Reading
+//
+// Walks read what lies before the part that they look for and nothing behind
+// it, so a fault behind it is not seen; [Node.Check] reads all. What is absent is no error:
+// it is a value that does not exist. A value of another wire type than the schema's is an
+// error, wherever a walk meets it, and so is a step that the schema does not have.
+// Of a field or key that stands twice, which no writer sends, paths lead to the first.
+//
+// # Changing
+//
+// AppendSet appends a changed copy of a message to the caller's buffer:
+// replaced, deleted and inserted parts, many in one pass. Counts of containers
+// are put right.
+//
+// # Aliasing and concurrency
+//
+// Nodes, values and iterators alias the bytes they were made from, with their
+// capacity cut; nothing in the package writes to these. So any number of
+// goroutines may read one message, as long as nobody changes its bytes. What was
+// appended to a buffer aliases nothing else.
+//
+// # Errors
+//
+// Errors are [*diag.Fault]: a code, the offset in the bytes of the node that
+// the method was called on (-1 where there is none) and the path from it. No bytes, paths or
+// schemas make anything panic, read outside its input, or recurse deeper than 1024 levels
+// of structs and containers.
+//
+// The package knows wire formats and schemas. It must not know IDL text, Go
+// struct tags, JSON or RPC.
+package dynamic

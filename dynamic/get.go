@@ -1,0 +1,298 @@
+package dynamic
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds walks along one path. A walk knows its place as an index
+// into the whole input and returns a code: 0, absent, or negative.
+
+// Get returns what the path leads to; it does not exist if any step finds
+// nothing. Reading stops there, so what follows in the message is not looked
+// at. The result aliases n. Steps that do not fit the message are an error
+// with the code TypeMismatch.
+func (n Node) Get(path ...Step) (Node, error) {
+	pos, t := 0, n.typ
+	for i := range path {
+		var code int
+		if pos, t, code = path[i].find(n.data, pos, t, maxDepth-i); code != 0 {
+			if code == absent {
+				return Node{}, nil
+			}
+			return Node{}, failed(path[:i+1], code, pos)
+		}
+	}
+	return n.part(path, pos, t)
+}
+
+// Get is Node.Get by the schema: it takes names, it refuses steps that the
+// schema does not have, and a value of another wire type than the schema's is an error.
+func (v Value) Get(path ...Step) (Value, error) {
+	pos, t, typ := 0, v.typ, v.schema
+	for i := range path {
+		s, f := path[i].resolve(typ)
+		if f != nil {
+			return Value{}, along(f, path[:i])
+		}
+		var code int
+		if pos, t, code = s.find(v.data, pos, t, maxDepth-i); code != 0 {
+			if code == absent {
+				return Value{}, checkSteps(path, i+1, s.typ)
+			}
+			return Value{}, failed(resolved(path[:i+1], v.schema), code, pos)
+		}
+		typ = s.typ
+	}
+	n, err := v.part(path, pos, t)
+	if err != nil {
+		_, err = v.part(resolved(path, v.schema), pos, t)
+		return Value{}, err
+	}
+	return Value{n, typ}, nil
+}
+
+// Get is Value.Get along a path that was compiled for the type of n.
+func (p *Path) Get(n Node) (Value, error) {
+	pos, t := 0, n.typ
+	if t != wireOf(p.from) {
+		return Value{}, p.misfit(n)
+	}
+	for i := range p.steps {
+		var code int
+		if pos, t, code = p.steps[i].find(n.data, pos, t, maxDepth-i); code != 0 {
+			if code == absent {
+				return Value{}, nil
+			}
+			return Value{}, failed(p.steps[:i+1], code, pos)
+		}
+	}
+	part, err := n.part(p.steps, pos, t)
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{part, p.to}, nil
+}
+
+func (p *Path) misfit(n Node) *diag.Fault {
+	if f := n.expect(p.from.String()); p.from != nil {
+		return f
+	}
+	return notFound()
+}
+
+// part cuts out the value that path led to.
+func (n Node) part(path []Step, pos int, t thriftwire.Type) (Node, error) {
+	if t == thriftwire.Stop {
+		return Node{}, nil
+	}
+	end, code := thriftwire.SkipAt(n.data, pos, t, maxDepth-len(path))
+	if code < 0 {
+		return Node{}, failed(path, code, end)
+	}
+	return Node{t, n.data[pos:end:end]}, nil
+}
+
+// checkSteps reports the first step from path[i:] that the schema does not
+// have, where path[:i] leads to a value of type t.
+func checkSteps(path []Step, i int, t *schema.Type) error {
+	for ; i < len(path); i++ {
+		s, f := path[i].resolve(t)
+		if f != nil {
+			return along(f, path[:i])
+		}
+		t = s.typ
+	}
+	return nil
+}
+
+// resolved returns the steps, which the schema has, as they lead from a value
+// of type t.
+func resolved(path []Step, t *schema.Type) []Step {
+	steps := make([]Step, len(path))
+	for i := range path {
+		steps[i], _ = path[i].resolve(t)
+		t = steps[i].typ
+	}
+	return steps
+}
+
+// failed is the error for a walk along steps that ended with a code.
+func failed(steps []Step, code, at int) error {
+	f := fault(code, at)
+	if code == mismatch {
+		f.Detail = "the step does not lead into what the message has"
+		if want := steps[len(steps)-1].want; want != thriftwire.Stop {
+			f.Detail = "type mismatch: the schema has " + want.String() + ", the message has not"
+		}
+	}
+	return along(f, steps)
+}
+
+// find finds the part that the step leads to in the value of type t at
+// b[pos:]: its place and type and 0, or a place and the code.
+func (s *Step) find(b []byte, pos int, t thriftwire.Type, depth int) (at int, part thriftwire.Type, code int) {
+	if depth <= 0 {
+		return pos, 0, thriftwire.ErrDepth
+	}
+	switch {
+	case s.kind == stepField && t == thriftwire.Struct:
+		return findField(b, pos, uint16(s.num), s.want, depth-1)
+	case s.kind >= stepString && t == thriftwire.Map:
+		return s.findEntry(b, pos, depth-1)
+	case s.kind == stepIndex && (t == thriftwire.List || t == thriftwire.Set):
+		return s.findElement(b, pos, depth-1)
+	case s.kind == stepBefore || s.kind == stepEnd:
+		return pos, 0, absent
+	case s.kind == stepNumber:
+		exact := s.at(t)
+		return exact.find(b, pos, t, depth)
+	}
+	return pos, 0, mismatch
+}
+
+// findField finds the first field with that id.
+func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (at int, t thriftwire.Type, code int) {
+	for {
+		// As in thriftwire's skipping of structs: the branches are guessed.
+		for len(b)-pos >= 3+8 {
+			h := binary.BigEndian.Uint32(b[pos:])
+			t = thriftwire.Type(h >> 24)
+			if uint16(h>>8) == id && t != thriftwire.Stop {
+				break
+			}
+			switch t {
+			case thriftwire.String:
+				l := uint64(binary.BigEndian.Uint32(b[pos+3:]))
+				if l > uint64(len(b)-pos-7) {
+					_, code = thriftwire.SkipAt(b, pos+3, t, depth)
+					return pos + 3, t, code
+				}
+				pos += 7 + int(l)
+				continue
+			case thriftwire.I32, thriftwire.Float:
+				pos += 3 + 4
+				continue
+			case thriftwire.I64, thriftwire.Double:
+				pos += 3 + 8
+				continue
+			case thriftwire.Stop:
+				return pos, 0, absent
+			case thriftwire.I8, thriftwire.Bool:
+				pos += 3 + 1
+				continue
+			case thriftwire.I16:
+				pos += 3 + 2
+				continue
+			}
+			break
+		}
+		t, fid, n := thriftwire.ConsumeField(b[pos:])
+		switch {
+		case n < 0:
+			return pos, t, n
+		case t == thriftwire.Stop:
+			return pos, t, absent
+		case uint16(fid) == id:
+			if want != t && want != thriftwire.Stop {
+				return pos, t, mismatch
+			}
+			return pos + 3, t, 0
+		}
+		if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
+			return pos, t, code
+		}
+	}
+}
+
+func (s *Step) findElement(b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
+	t, size, n := thriftwire.ConsumeList(b[pos:])
+	switch {
+	case n < 0:
+		return pos, t, n
+	case size > 0 && s.want != t && s.want != thriftwire.Stop:
+		return pos, t, mismatch
+	case uint64(s.num) >= uint64(size):
+		return pos, t, absent
+	}
+	at, code = thriftwire.SkipElements(b, pos+n, t, int(s.num), depth)
+	return at, t, code
+}
+
+// findEntry finds the value of the first entry with the step's key.
+func (s *Step) findEntry(b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
+	key, t, size, n := thriftwire.ConsumeMap(b[pos:])
+	switch {
+	case n < 0:
+		return pos, t, n
+	case size == 0:
+		return pos, t, absent
+	case s.want != t && s.want != thriftwire.Stop || !s.fits(key):
+		return pos, t, mismatch
+	}
+	pos += n
+	for ; size > 0; size-- {
+		end, same, code := s.matchKey(b, pos, key, depth)
+		if code < 0 {
+			return end, t, code
+		}
+		if same {
+			return end, t, 0
+		}
+		if pos, code = thriftwire.SkipAt(b, end, t, depth); code < 0 {
+			return pos, t, code
+		}
+	}
+	return pos, t, absent
+}
+
+// matchKey steps over the key of wire type t, which the step fits, at b[pos:]
+// and reports whether it is the step's.
+func (s *Step) matchKey(b []byte, pos int, t thriftwire.Type, depth int) (end int, same bool, code int) {
+	end, code = thriftwire.SkipAt(b, pos, t, depth)
+	if code < 0 {
+		return end, false, code
+	}
+	return end, s.sameKey(b, pos, end, t), 0
+}
+
+// sameKey reports whether b[pos:end], a key of wire type t, is the step's.
+func (s *Step) sameKey(b []byte, pos, end int, t thriftwire.Type) bool {
+	switch s.kind {
+	case stepString:
+		if t == thriftwire.String {
+			pos += 4
+		}
+		return string(b[pos:end]) == s.text
+	case stepValue:
+		return string(b[pos:end]) == s.text
+	case stepDouble:
+		if t == thriftwire.Float {
+			f := float32(math.Float64frombits(uint64(s.num)))
+			return binary.BigEndian.Uint32(b[pos:]) == math.Float32bits(f)
+		}
+		return binary.BigEndian.Uint64(b[pos:]) == uint64(s.num)
+	case stepBool:
+		return (b[pos] != 0) == (s.num != 0)
+	default:
+		return keyInt(b, pos, t) == s.num
+	}
+}
+
+// keyInt reads an integer of wire type t that is known to be there.
+func keyInt(b []byte, pos int, t thriftwire.Type) int64 {
+	switch t {
+	case thriftwire.I8:
+		return int64(int8(b[pos]))
+	case thriftwire.I16:
+		return int64(int16(binary.BigEndian.Uint16(b[pos:])))
+	case thriftwire.I32:
+		return int64(int32(binary.BigEndian.Uint32(b[pos:])))
+	default:
+		return int64(binary.BigEndian.Uint64(b[pos:]))
+	}
+}

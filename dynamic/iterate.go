@@ -1,0 +1,161 @@
+package dynamic
+
+import (
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds iteration.
+
+// Iterator goes over the fields of a struct, the elements of a list or set or
+// the entries of a map, in the order of the message:
+//
+//	it := v.Iterate()
+//	for it.Next() {
+//		use(it.ID(), it.Value())
+//	}
+//	if err := it.Err(); err != nil { … }
+//
+// It allocates nothing. It is for one goroutine; several iterators may go over
+// one value at once.
+type Iterator struct {
+	b         []byte
+	pos       int
+	typ       thriftwire.Type // of the whole
+	key, elem thriftwire.Type // of the parts of a container
+	left      int             // elements or entries that have not been reached
+	schema    *schema.Type    // of the whole, or nil
+	index     int
+	id        int16
+	current   Value
+	entry     Value // the key of the current entry
+	err       error
+}
+
+// Iterate starts before the first part of the value. A value without parts
+// has none, and Err says so.
+func (n Node) Iterate() Iterator { return Value{Node: n}.Iterate() }
+
+// Iterate is Node.Iterate by the schema: parts come with their types, and a
+// part of another wire type than the schema's ends the iteration with an error.
+// Fields that the schema does not have come without a type.
+func (v Value) Iterate() Iterator {
+	it := Iterator{b: v.data, typ: v.typ, schema: v.schema, index: -1}
+	n := 0
+	switch v.typ {
+	case thriftwire.Struct:
+		return it
+	case thriftwire.List, thriftwire.Set:
+		it.elem, it.left, n = thriftwire.ConsumeList(v.data)
+	case thriftwire.Map:
+		it.key, it.elem, it.left, n = thriftwire.ConsumeMap(v.data)
+	default:
+		it.err = v.expect("a struct or container")
+		return it
+	}
+	if n < 0 {
+		it.err, it.left = fault(n, 0), 0
+		return it
+	}
+	it.pos = n
+	if it.schema != nil && it.left > 0 {
+		if !agrees(it.schema.Elem(), it.elem) || it.typ == thriftwire.Map && !agrees(it.schema.Key(), it.key) {
+			it.err, it.left = wrongType(0, it.schema.String(), "another element type"), 0
+		}
+	}
+	return it
+}
+
+// Next goes to the next part and reports whether there is one.
+func (it *Iterator) Next() bool {
+	if it.err != nil {
+		return false
+	}
+	if it.typ == thriftwire.Struct {
+		return it.nextField()
+	}
+	if it.left == 0 {
+		return false
+	}
+	it.left--
+	it.index++
+	if it.typ == thriftwire.Map {
+		key, ok := it.take(it.key)
+		if !ok {
+			return false
+		}
+		it.entry = Value{key, nil}
+		if it.schema != nil {
+			it.entry.schema = it.schema.Key()
+		}
+	}
+	elem, ok := it.take(it.elem)
+	it.current = Value{elem, nil}
+	if it.schema != nil {
+		it.current.schema = it.schema.Elem()
+	}
+	return ok
+}
+
+func (it *Iterator) nextField() bool {
+	t, id, n := thriftwire.ConsumeField(it.b[it.pos:])
+	if n < 0 {
+		it.err = fault(n, it.pos)
+		return false
+	}
+	if t == thriftwire.Stop {
+		it.typ = thriftwire.Stop // so that the next call ends too
+		return false
+	}
+	it.id = id
+	it.index++
+	var typ *schema.Type
+	if it.schema != nil {
+		if f := it.schema.Struct().FieldByID(int32(id)); f != nil {
+			typ = f.Type()
+			if !agrees(typ, t) {
+				it.err = wrongType(it.pos, typ.String(), t.String()).Field(f.Name())
+				return false
+			}
+		}
+	}
+	it.pos += n
+	value, ok := it.take(t)
+	it.current = Value{value, typ}
+	return ok
+}
+
+// take cuts out the value of type t at the place of the iterator.
+func (it *Iterator) take(t thriftwire.Type) (Node, bool) {
+	end, code := thriftwire.SkipAt(it.b, it.pos, t, maxDepth-1)
+	if code < 0 {
+		it.err = fault(code, end)
+		return Node{}, false
+	}
+	n := Node{t, it.b[it.pos:end:end]}
+	it.pos = end
+	return n, true
+}
+
+// ID returns the id of the current field.
+func (it *Iterator) ID() int16 { return it.id }
+
+// Field returns the current field by the schema, or nil.
+func (it *Iterator) Field() *schema.Field {
+	if it.schema == nil || it.schema.Kind() != schema.Struct {
+		return nil
+	}
+	return it.schema.Struct().FieldByID(int32(it.id))
+}
+
+// Index returns how many parts came before the current one.
+func (it *Iterator) Index() int { return it.index }
+
+// Key returns the key of the current entry. It aliases the value.
+func (it *Iterator) Key() Value { return it.entry }
+
+// Value returns the current part. It aliases the value.
+func (it *Iterator) Value() Value { return it.current }
+
+// Err returns why the iteration ended before the end of the value, or nil.
+func (it *Iterator) Err() error { return it.err }

@@ -1,0 +1,584 @@
+package dynamic
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds changing what paths lead to. A message is copied in
+// stretches around what changes; counts of containers are put right in the copy.
+
+// AppendSet appends n with what the path leads to replaced by x, or deleted if x
+// does not exist. See [Paths.AppendSet]; a path that is used again is better
+// compiled.
+func (n Node) AppendSet(dst []byte, x Node, path ...Step) ([]byte, error) {
+	return Value{Node: n}.AppendSet(dst, x, path...)
+}
+
+// AppendSet is Node.AppendSet by the schema.
+func (v Value) AppendSet(dst []byte, x Node, path ...Step) ([]byte, error) {
+	p, err := CompileAll(v.schema, path)
+	if err != nil {
+		return dst, err
+	}
+	return p.AppendSet(dst, v.Node, []Node{x})
+}
+
+// AppendDelete appends n without what the path leads to.
+func (n Node) AppendDelete(dst []byte, path ...Step) ([]byte, error) {
+	return n.AppendSet(dst, Node{}, path...)
+}
+
+// AppendDelete appends v without what the path leads to.
+func (v Value) AppendDelete(dst []byte, path ...Step) ([]byte, error) {
+	return v.AppendSet(dst, Node{}, path...)
+}
+
+// AppendSet is Value.AppendSet along a path that was compiled for the type of n.
+func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
+	values := [1]Node{x}
+	return p.alone.AppendSet(dst, n, values[:])
+}
+
+// AppendSet appends n with what path i leads to replaced by values[i], for
+// each path, in one pass. A value that does not exist deletes: a field, an
+// element or an entry. dst must not overlap n or the values; after an error it
+// is returned as it was.
+//
+//   - A field or an entry that is absent is added, at the end.
+//   - What leads to it is made too, if the schema is known: structs, maps and,
+//     through gaps, lists. Without a schema that is an error (NotFound).
+//   - Before inserts into a list or set, End appends; several insertions in one
+//     place keep the order of the paths. Indexes are those before the change.
+//   - An index that the list does not have is OutOfRange, unless it deletes.
+//   - A value of another wire type than the schema's, or than the elements
+//     beside it have, is a TypeMismatch. Values are checked to be whole, and the
+//     element types of a container in them against the schema, but not further down.
+//
+// Two paths that lead to or through the same place are an error.
+func (p *Paths) AppendSet(dst []byte, n Node, values []Node) ([]byte, error) {
+	switch {
+	case p.overlap != nil:
+		return dst, p.overlap
+	case len(values) != p.Len():
+		return dst, p.wrongCount(len(values))
+	case !n.Exists() || !agrees(p.from, n.typ):
+		return dst, p.misfit(n)
+	}
+	base := len(dst)
+	e := editor{b: n.data, dst: dst, values: values}
+	if len(p.self) > 0 {
+		x := values[p.self[0]]
+		if f := e.accept(x, p.from, n.typ); f != nil {
+			return dst, f
+		}
+		return append(dst, x.data...), nil
+	}
+	if len(p.root.edges) > 0 {
+		if _, f := e.value(0, n.typ, p.root, maxDepth, true); f != nil {
+			return e.dst[:base], f
+		}
+	}
+	e.flush(len(n.data))
+	return e.dst, nil
+}
+
+// editor is a message that is copied with changes.
+type editor struct {
+	b      []byte
+	done   int // b[:done] has been copied or left out
+	dst    []byte
+	values []Node
+}
+
+// flush copies up to pos.
+func (e *editor) flush(pos int) {
+	e.dst = append(e.dst, e.b[e.done:pos]...)
+	e.done = pos
+}
+
+// accept checks a value that is to stand where the schema has typ, or beside
+// values of type t.
+func (e *editor) accept(x Node, typ *schema.Type, t thriftwire.Type) *diag.Fault {
+	if typ != nil {
+		t = wireOf(typ)
+	}
+	if x.typ != t {
+		want := t.String()
+		if typ != nil {
+			want = typ.String()
+		}
+		return x.refused(want)
+	}
+	return x.whole(typ)
+}
+
+func (n Node) refused(want string) *diag.Fault {
+	if !n.Exists() {
+		return notFound()
+	}
+	return wrongType(-1, want, n.typ.String())
+}
+
+// whole checks that n is one value, with elements as the schema has them.
+func (n Node) whole(typ *schema.Type) *diag.Fault {
+	end, code := thriftwire.SkipAt(n.data, 0, n.typ, maxDepth)
+	if code == 0 && end == len(n.data) {
+		if typ == nil || elementsAgree(n, typ) {
+			return nil
+		}
+		return wrongType(-1, typ.String(), "a container with other elements")
+	}
+	return diag.NewFault(diag.InvalidValue, -1, "the value to set is not one whole "+n.typ.String())
+}
+
+// elementsAgree compares the element types of a whole container with the schema.
+func elementsAgree(n Node, typ *schema.Type) bool {
+	switch n.typ {
+	case thriftwire.List, thriftwire.Set:
+		t, size, _ := thriftwire.ConsumeList(n.data)
+		return size == 0 || t == wireOf(typ.Elem())
+	case thriftwire.Map:
+		key, t, size, _ := thriftwire.ConsumeMap(n.data)
+		return size == 0 || key == wireOf(typ.Key()) && t == wireOf(typ.Elem())
+	default:
+		return true
+	}
+}
+
+func (e *editor) value(pos int, t thriftwire.Type, br *branch, depth int, last bool) (int, *diag.Fault) {
+	switch {
+	case depth <= 0:
+		return pos, fault(thriftwire.ErrDepth, pos)
+	case !br.suits(t):
+		return pos, br.misfit(pos, t)
+	case t == thriftwire.Struct:
+		return e.structure(pos, br, depth-1, last)
+	case t == thriftwire.Map:
+		return e.entries(pos, br, depth-1, last)
+	default:
+		return e.elements(pos, br, depth-1, last)
+	}
+}
+
+// descend changes what lies behind an edge to a part of type t at pos.
+func (e *editor) descend(pos int, t thriftwire.Type, g *edge, depth int, last bool) (int, *diag.Fault) {
+	if g.step.want != t && g.step.want != thriftwire.Stop {
+		return pos, g.located(wrongType(pos, g.step.typ.String(), t.String()))
+	}
+	end, f := e.value(pos, t, g.next, depth, last)
+	return end, g.located(f)
+}
+
+// skip steps over n values of type t.
+func (e *editor) skip(pos int, t thriftwire.Type, n, depth int) (int, *diag.Fault) {
+	end, code := thriftwire.SkipElements(e.b, pos, t, n, depth)
+	if code < 0 {
+		return end, fault(code, end)
+	}
+	return end, nil
+}
+
+func (e *editor) structure(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
+	var seen marks
+	for left := len(br.edges); left > 0; {
+		t, at, i, code := seekField(e.b, pos, br, depth)
+		if code < 0 {
+			return at, fault(code, at)
+		}
+		if t == thriftwire.Stop {
+			return at + 1, e.addFields(at, br, &seen)
+		}
+		var f *diag.Fault
+		if !seen.meet(i, len(br.edges)) {
+			if pos, f = e.skip(at+3, t, 1, depth); f != nil {
+				return pos, f
+			}
+			continue
+		}
+		left--
+		g := &br.edges[i]
+		if g.next != nil {
+			pos, f = e.descend(at+3, t, g, depth, last && left == 0)
+		} else {
+			pos, f = e.setField(at, t, g, depth)
+		}
+		if f != nil {
+			return pos, f
+		}
+	}
+	if last {
+		return pos, nil
+	}
+	return e.skip(pos, thriftwire.Struct, 1, depth+1)
+}
+
+// setField replaces or leaves out the field whose header is at pos.
+func (e *editor) setField(pos int, t thriftwire.Type, g *edge, depth int) (int, *diag.Fault) {
+	end, f := e.skip(pos+3, t, 1, depth)
+	if f != nil {
+		return end, g.located(f)
+	}
+	e.flush(pos)
+	e.done = end
+	x := e.values[g.slots[0]]
+	if !x.Exists() {
+		return end, nil
+	}
+	if f := e.accept(x, g.step.typ, x.typ); f != nil {
+		return pos, g.located(f)
+	}
+	e.dst = append(thriftwire.AppendField(e.dst, x.typ, int16(g.step.num)), x.data...)
+	return end, nil
+}
+
+// addFields adds the fields that were not met before the stop at pos.
+func (e *editor) addFields(pos int, br *branch, seen *marks) *diag.Fault {
+	e.flush(pos)
+	for i := range br.edges {
+		g := &br.edges[i]
+		if seen.met(i) || !e.makes(g) {
+			continue
+		}
+		t := g.step.want
+		if g.next == nil {
+			t = e.values[g.slots[0]].typ
+		}
+		e.dst = thriftwire.AppendField(e.dst, t, int16(g.step.num))
+		if f := e.build(g, t); f != nil {
+			return g.located(f)
+		}
+	}
+	return nil
+}
+
+func (e *editor) elements(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
+	t, size, n := thriftwire.ConsumeList(e.b[pos:])
+	if n < 0 {
+		return pos, fault(n, pos)
+	}
+	if f := br.checkElement(pos, t, size); f != nil {
+		return pos, f
+	}
+	start := pos
+	pos += n
+	e.flush(pos)
+	head := len(e.dst) - n
+	if size == 0 && br.typ != nil {
+		t = wireOf(br.typ.Elem())
+	}
+	at, count := 0, size
+	for i := range br.edges {
+		g := &br.edges[i]
+		to := int(min(g.step.num, int64(size)))
+		if to < 0 || g.step.num > int64(to) && g.step.kind != stepEnd || to == size && g.isElement() {
+			if e.makes(g) {
+				return start, g.located(outOfRange(start, size))
+			}
+			continue
+		}
+		var f *diag.Fault
+		if pos, f = e.skip(pos, t, to-at, depth); f != nil {
+			return pos, f
+		}
+		at = to
+		switch {
+		case !g.isElement():
+			t, count, f = e.insert(pos, g, t, count)
+		case g.next != nil:
+			at++
+			pos, f = e.descend(pos, t, g, depth, last && i == len(br.edges)-1)
+		default:
+			at++
+			pos, count, f = e.setElement(pos, g, t, count, depth)
+		}
+		if f != nil {
+			return pos, f
+		}
+	}
+	return e.finishCount(head, t, count, pos, size-at, last, depth)
+}
+
+// isElement reports whether the edge leads to an element, not to a gap.
+func (g *edge) isElement() bool { return g.step.kind != stepBefore && g.step.kind != stepEnd }
+
+func outOfRange(pos, size int) *diag.Fault {
+	return diag.NewFault(diag.OutOfRange, pos, "the index is out of range, there are "+strconv.Itoa(size)+" elements")
+}
+
+// finishCount writes what became of a list's header, which starts at head in
+// dst, and steps over the elements that are left.
+func (e *editor) finishCount(head int, t thriftwire.Type, count, pos, left int, last bool, depth int) (int, *diag.Fault) {
+	size, ok := narrow(count)
+	if !ok {
+		return pos, diag.NewFault(diag.SizeLimit, pos, "more elements than a container can have")
+	}
+	e.dst[head] = byte(t)
+	binary.BigEndian.PutUint32(e.dst[head+1:], uint32(size))
+	if last {
+		return pos, nil
+	}
+	return e.skip(pos, t, left, depth)
+}
+
+// insert adds the values of a gap at pos. An empty list takes the type of the
+// first.
+func (e *editor) insert(pos int, g *edge, t thriftwire.Type, count int) (thriftwire.Type, int, *diag.Fault) {
+	e.flush(pos)
+	for _, slot := range g.slots {
+		x := e.values[slot]
+		if !x.Exists() {
+			continue
+		}
+		if count == 0 && g.step.typ == nil {
+			t = x.typ
+		}
+		if f := e.accept(x, g.step.typ, t); f != nil {
+			return t, count, g.located(f)
+		}
+		e.dst = append(e.dst, x.data...)
+		count++
+	}
+	return t, count, nil
+}
+
+// setElement replaces or leaves out the element of type t at pos.
+func (e *editor) setElement(pos int, g *edge, t thriftwire.Type, count, depth int) (int, int, *diag.Fault) {
+	end, f := e.skip(pos, t, 1, depth)
+	if f != nil {
+		return end, count, g.located(f)
+	}
+	e.flush(pos)
+	e.done = end
+	x := e.values[g.slots[0]]
+	if !x.Exists() {
+		return end, count - 1, nil
+	}
+	if f := e.accept(x, g.step.typ, t); f != nil {
+		return pos, count, g.located(f)
+	}
+	e.dst = append(e.dst, x.data...)
+	return end, count, nil
+}
+
+func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
+	key, t, size, n := thriftwire.ConsumeMap(e.b[pos:])
+	if n < 0 {
+		return pos, fault(n, pos)
+	}
+	if f := br.checkElement(pos, t, size); f != nil {
+		return pos, f
+	}
+	if f := br.checkKeys(pos, key, size); f != nil {
+		return pos, f
+	}
+	pos += n
+	e.flush(pos)
+	h := mapHeader{at: len(e.dst) - n, key: key, elem: t, count: size}
+	if size == 0 && br.typ != nil {
+		h.key, h.elem = wireOf(br.typ.Key()), wireOf(br.typ.Elem())
+	}
+	var seen marks
+	for left := len(br.edges); left > 0 && size > 0; size-- {
+		end, code := thriftwire.SkipAt(e.b, pos, key, depth)
+		if code < 0 {
+			return end, fault(code, end)
+		}
+		var f *diag.Fault
+		i := br.key(e.b, pos, end, key)
+		if i < 0 || !seen.meet(i, len(br.edges)) {
+			if pos, f = e.skip(end, t, 1, depth); f != nil {
+				return pos, f
+			}
+			continue
+		}
+		left--
+		if g := &br.edges[i]; g.next != nil {
+			pos, f = e.descend(end, t, g, depth, last && left == 0)
+		} else {
+			pos, f = e.setEntry(pos, end, g, &h, depth)
+		}
+		if f != nil {
+			return pos, f
+		}
+	}
+	return e.addEntries(pos, br, &seen, &h, size, last, depth)
+}
+
+// mapHeader is a map's header as it is to be written, and its place in dst.
+type mapHeader struct {
+	at        int
+	key, elem thriftwire.Type
+	count     int
+}
+
+// setEntry replaces or leaves out the entry whose key is b[pos:mid].
+func (e *editor) setEntry(pos, mid int, g *edge, h *mapHeader, depth int) (int, *diag.Fault) {
+	end, f := e.skip(mid, h.elem, 1, depth)
+	if f != nil {
+		return end, g.located(f)
+	}
+	x := e.values[g.slots[0]]
+	if !x.Exists() {
+		e.flush(pos)
+		e.done = end
+		h.count--
+		return end, nil
+	}
+	if f := e.accept(x, g.step.typ, h.elem); f != nil {
+		return pos, g.located(f)
+	}
+	e.flush(mid)
+	e.done = end
+	e.dst = append(e.dst, x.data...)
+	return end, nil
+}
+
+// addEntries steps over the entries that are left, adds those that were not
+// met, and writes the header.
+func (e *editor) addEntries(pos int, br *branch, seen *marks, h *mapHeader, left int, last bool, depth int) (int, *diag.Fault) {
+	missing := false
+	for i := range br.edges {
+		missing = missing || !seen.met(i) && e.makes(&br.edges[i])
+	}
+	if missing || !last {
+		end, code := thriftwire.SkipEntries(e.b, pos, h.key, h.elem, left, depth)
+		if code < 0 {
+			return end, fault(code, end)
+		}
+		pos = end
+	}
+	if missing {
+		e.flush(pos)
+		for i := range br.edges {
+			g := &br.edges[i]
+			if seen.met(i) || !e.makes(g) {
+				continue
+			}
+			if f := e.addEntry(g, h); f != nil {
+				return pos, g.located(f)
+			}
+		}
+	}
+	size, ok := narrow(h.count)
+	if !ok {
+		return pos, diag.NewFault(diag.SizeLimit, pos, "more entries than a container can have")
+	}
+	e.dst[h.at], e.dst[h.at+1] = byte(h.key), byte(h.elem)
+	binary.BigEndian.PutUint32(e.dst[h.at+2:], uint32(size))
+	return pos, nil
+}
+
+// addEntry adds the entry of an edge. An empty map takes its types, and its
+// key's from the step if the header has none that it fits.
+func (e *editor) addEntry(g *edge, h *mapHeader) *diag.Fault {
+	if h.count == 0 && g.step.typ == nil {
+		if !g.step.fits(h.key) {
+			if h.key = g.step.keyType(); h.key == thriftwire.Stop {
+				return diag.NewFault(diag.NotFound, -1, "the map is empty and does not say the type of its keys")
+			}
+		}
+		if g.next == nil {
+			h.elem = e.values[g.slots[0]].typ
+		}
+	}
+	if !g.step.fits(h.key) {
+		return diag.NewFault(diag.TypeMismatch, -1, "the map's keys have the type "+h.key.String())
+	}
+	e.dst = g.step.appendKey(e.dst, h.key)
+	h.count++
+	return e.build(g, h.elem)
+}
+
+// keyType returns the wire type of the step's key if the step alone tells it.
+func (s *Step) keyType() thriftwire.Type {
+	switch s.kind {
+	case stepString:
+		return thriftwire.String
+	case stepBool:
+		return thriftwire.Bool
+	case stepDouble:
+		return thriftwire.Double
+	case stepValue:
+		return thriftwire.Type(s.num)
+	default:
+		return thriftwire.Stop
+	}
+}
+
+// makes reports whether anything is set at the edge or behind it.
+func (e *editor) makes(g *edge) bool {
+	for _, slot := range g.slots {
+		if e.values[slot].Exists() {
+			return true
+		}
+	}
+	if g.next != nil {
+		for i := range g.next.edges {
+			if e.makes(&g.next.edges[i]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// build appends what an edge leads to where nothing was: a value, or a new
+// struct or container of wire type t with what is set in it.
+func (e *editor) build(g *edge, t thriftwire.Type) *diag.Fault {
+	if g.next == nil {
+		x := e.values[g.slots[0]]
+		if f := e.accept(x, g.step.typ, t); f != nil {
+			return f
+		}
+		e.dst = append(e.dst, x.data...)
+		return nil
+	}
+	br := g.next
+	if br.typ == nil {
+		return diag.NewFault(diag.NotFound, -1, "there is no value, and without a schema none can be made")
+	}
+	switch t {
+	case thriftwire.Struct:
+		var none marks
+		at := e.done
+		if f := e.addFields(at, br, &none); f != nil {
+			return f
+		}
+		e.dst = thriftwire.AppendStop(e.dst)
+		return nil
+	case thriftwire.Map:
+		h := mapHeader{at: len(e.dst), key: wireOf(br.typ.Key()), elem: wireOf(br.typ.Elem())}
+		e.dst = thriftwire.AppendMap(e.dst, h.key, h.elem, 0)
+		var none marks
+		_, f := e.addEntries(e.done, br, &none, &h, 0, true, 0)
+		return f
+	default:
+		return e.buildList(br)
+	}
+}
+
+func (e *editor) buildList(br *branch) *diag.Fault {
+	t := wireOf(br.typ.Elem())
+	head, count := len(e.dst), 0
+	e.dst = thriftwire.AppendList(e.dst, t, 0)
+	for i := range br.edges {
+		g := &br.edges[i]
+		if !e.makes(g) {
+			continue
+		}
+		if g.isElement() || g.step.kind == stepBefore && g.step.num != 0 {
+			return g.located(outOfRange(-1, 0))
+		}
+		var f *diag.Fault
+		if t, count, f = e.insert(e.done, g, t, count); f != nil {
+			return f
+		}
+	}
+	_, f := e.finishCount(head, t, count, e.done, 0, true, 0)
+	return f
+}
