@@ -51,11 +51,13 @@ var conformNamed = map[string]reflect.Type{
 type conformEngine struct {
 	name  string
 	style gostruct.Style
+	arena *Arena // nil for the heap; with one, the collector runs before results are looked at
 }
 
 var conformEngines = []conformEngine{
-	{"pointers", gostruct.Style{Named: conformNamed}},
-	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}},
+	{"pointers", gostruct.Style{Named: conformNamed}, nil},
+	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil},
+	{"an arena", gostruct.Style{Named: conformNamed}, NewArena()},
 }
 
 // conformShape is what Go has types for without a declaration.
@@ -108,8 +110,18 @@ func (e conformEngine) Decode(p conform.Protocol, t *schema.Type, b []byte, r co
 		return nil, 0, err
 	}
 	dst := reflect.New(g)
-	n, err := c.decoder.Decode(b, dst.UnsafePointer(), nil)
+	if e.arena == nil {
+		n, err := c.decoder.Decode(b, dst.UnsafePointer(), nil)
+		spoil()
+		if err != nil {
+			return nil, n, err
+		}
+		return gostruct.Get(dst, t), n, nil
+	}
+	defer e.arena.Release()
+	n, err := c.decoder.Decode(b, dst.UnsafePointer(), e.arena.a)
 	spoil()
+	runtime.GC()
 	if err != nil {
 		return nil, n, err
 	}

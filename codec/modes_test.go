@@ -284,6 +284,23 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+func TestMaxBytesBoundsAValueAndNotTheInput(t *testing.T) {
+	flat, err := Marshal(&record{Name: "a name", Names: []string{"x"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(flat) + 3 {
+		c, err := For[record](MaxBytes(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Unmarshal(append(bytes.Clone(flat), "what follows"...), new(record))
+		if fits := n >= len(flat); fits != (err == nil) || !fits && diag.CodeOf(err) != diag.SizeLimit {
+			t.Fatalf("limit %d of %d: %v", n, len(flat), err)
+		}
+	}
+}
+
 func TestPretouchCompilesConcurrentlyAndReportsAll(t *testing.T) {
 	if err := Pretouch(record{}, &record{}, reflect.TypeFor[node](), reflect.TypeFor[*leaf]()); err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ const DefaultMaxDepth = 1024
 func newConfig(opts []Option) *config {
 	c := &config{
 		encode: engine.EncodeOptions{MaxDepth: DefaultMaxDepth},
-		decode: engine.DecodeOptions{MaxDepth: DefaultMaxDepth, MaxContainer: math.MaxInt32},
+		decode: engine.DecodeOptions{MaxDepth: DefaultMaxDepth, MaxContainer: math.MaxInt32, MaxBytes: math.MaxInt},
 	}
 	for _, o := range opts {
 		o.apply(c)
@@ -45,6 +45,10 @@ func MaxDepth(n int) Option {
 // MaxContainer limits the elements of a list, set or map that decoding
 // accepts. The default is Thrift's own limit; memory is bounded by the input anyway.
 func MaxContainer(n int) Option { return option(func(c *config) { c.decode.MaxContainer = n }) }
+
+// MaxBytes limits the encoding of a value that decoding accepts, in bytes. By default
+// the length of the input is the limit.
+func MaxBytes(n int) Option { return option(func(c *config) { c.decode.MaxBytes = max(0, n) }) }
 
 // Protocol is a wire format.
 type Protocol uint8

@@ -99,6 +99,7 @@ type DecodeOptions struct {
 	Compact      compact.Dialect // of the compact protocol; 0 for the binary one
 	MaxDepth     int
 	MaxContainer int  // elements of a list, set or map
+	MaxBytes     int  // of the encoding of a value
 	Alias        bool // strings and binaries point into the input
 	Strict       bool // a field of another wire type than the schema's is an error
 	CheckUnion   bool

@@ -53,7 +53,7 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 	if r.decoder != d {
 		r.decoder = d
 	}
-	r.b = b
+	r.b = b[:min(len(b), d.opts.MaxBytes)]
 	if a != nil {
 		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
 	}
@@ -68,6 +68,9 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 	*r = run{chunk: &s.Chunk, spare: r.spare}
 	d.opts.Pool.Put(s)
 	if n < 0 {
+		if fault.Code == diag.UnexpectedEOF && len(b) > d.opts.MaxBytes {
+			fault.Code, fault.Detail = diag.SizeLimit, "longer than the limit of "+plural(d.opts.MaxBytes, "byte")
+		}
 		return 0, fault
 	}
 	return n, nil
