@@ -51,7 +51,7 @@ var conformNamed = map[string]reflect.Type{
 type conformEngine struct {
 	name  string
 	style gostruct.Style
-	arena *Arena // nil for the heap; with one, the collector runs before results are looked at
+	arena *Arena // nil for the heap
 }
 
 var conformEngines = []conformEngine{
@@ -121,7 +121,6 @@ func (e conformEngine) Decode(p conform.Protocol, t *schema.Type, b []byte, r co
 	defer e.arena.Release()
 	n, err := c.decoder.Decode(b, dst.UnsafePointer(), e.arena.a)
 	spoil()
-	runtime.GC()
 	if err != nil {
 		return nil, n, err
 	}
