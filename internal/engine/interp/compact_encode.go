@@ -16,6 +16,9 @@ import (
 // protocol's functions, which ask encoder.compact at their leaves.
 
 func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	if depth <= 0 {
+		return b, tooDeep(len(b))
+	}
 	// The buffer is o[:size], of which i bytes are written. Stores by address
 	// stand behind a comparison of size-i with compactRoom.
 	o, i, size := mem.Data(b), len(b), cap(b)
@@ -40,22 +43,20 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 			last = int(op.ID)
 			continue
 		}
-		w := mem.Add(o, uintptr(i))
-		code := e.codes[op.Wire&31]
-		if op.Code == plan.Bool && mem.U8(at) == 0 {
-			code++ // what a true has stands in the table
-		}
-		delta := int(op.ID) - last
-		last = int(op.ID)
-		if uint(delta-1) < 15 {
-			mem.SetU8(w, byte(delta)<<4|code)
+		head := mem.Add(o, uintptr(i))
+		if op.Head >= staticHead {
+			mem.SetU8(head, byte(op.Head))
 			i++
 		} else {
-			i += compactHeader(w, code, op.ID)
+			i += compactHeader(head, byte(op.Head), op.ID, last)
 		}
-		w = mem.Add(o, uintptr(i))
+		last = int(op.ID)
+		w := mem.Add(o, uintptr(i))
 		switch op.Code {
 		case plan.Bool:
+			if mem.U8(at) == 0 {
+				mem.SetU8(head, mem.U8(head)+1)
+			}
 			continue
 		case plan.I8:
 			mem.SetU8(w, mem.U8(at))
@@ -212,30 +213,23 @@ func (e *encoder) compactVarints(b []byte, code plan.Code, data mem.Pointer, k, 
 	return k, b[:i]
 }
 
-// compactSizeStruct returns the exact size of a struct, by the encode program.
+// compactSizeStruct returns the exact size of a struct.
 func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *diag.Fault) {
-	total := 1
-	last := 0
+	if p.Base == 0 {
+		return e.compactSizeFields(p, base, depth)
+	}
+	total := p.Base
 	ops := p.Ops
 	for k := range ops {
 		op := &ops[k]
 		at := mem.Add(base, uintptr(op.Off))
-		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 {
+		if op.Flags&conditional != 0 {
 			if at = e.present(op, base); at == nil {
 				continue
 			}
+			total += int(op.Fixed)
 		}
-		total++
-		if uint(int(op.ID)-last-1) >= 15 {
-			total += varintSize(zigzag(int64(op.ID)))
-		}
-		last = int(op.ID)
 		switch op.Code {
-		case plan.Bool: // its value stands in the header
-		case plan.I8:
-			total++
-		case plan.Double:
-			total += 8
 		case plan.I32, plan.Enum64:
 			total += varintSize(zigzag32(mem.U32(at)))
 		case plan.I64:
@@ -243,7 +237,7 @@ func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (
 		case plan.String, plan.Binary:
 			n := len(mem.String(at)) // a slice starts as a string does
 			total += varintSize(uint64(n)) + n
-		default:
+		case plan.I16, plan.Struct, plan.Pointer, plan.List, plan.Map:
 			n, f := e.sizeValue(op, at, depth-1)
 			if f != nil {
 				return 0, f.Field(op.Name)
@@ -251,8 +245,32 @@ func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (
 			total += n
 		}
 	}
+	return total, nil
+}
+
+// compactSizeFields is compactSizeStruct where the headers vary in length.
+func (e *encoder) compactSizeFields(p *plan.Proc, base mem.Pointer, depth int) (int, *diag.Fault) {
+	total := 1
+	last := int16(0)
+	for k := range p.Ops {
+		op := &p.Ops[k]
+		at := e.present(op, base)
+		if at == nil {
+			continue
+		}
+		total += compact.SizeField(op.ID, last)
+		last = op.ID
+		if op.Code == plan.Bool {
+			continue // its value stands in the header
+		}
+		n, f := e.sizeValue(op, at, depth-1)
+		if f != nil {
+			return 0, f.Field(op.Name)
+		}
+		total += n
+	}
 	if p.Unknown >= 0 {
-		out, _ := e.compact.AppendFieldsFromBinary(nil, mem.Bytes(mem.Add(base, uintptr(p.Unknown))), int16(last), depth)
+		out, _ := e.compact.AppendFieldsFromBinary(nil, mem.Bytes(mem.Add(base, uintptr(p.Unknown))), last, depth)
 		total += len(out)
 	}
 	return total, nil

@@ -47,9 +47,12 @@ func putVarint64(w mem.Pointer, u uint64) int {
 	return 9 + int(top>>7)
 }
 
-// compactHeader stores a field header whose id does not follow closely, at w,
-// and returns its length. It stores 9 bytes at most.
-func compactHeader(w mem.Pointer, code byte, id int16) int {
+// compactHeader stores a field header at w and returns its length. It stores 9 bytes at most.
+func compactHeader(w mem.Pointer, code byte, id int16, last int) int {
+	if delta := int(id) - last; uint(delta-1) < 15 {
+		mem.SetU8(w, byte(delta)<<4|code)
+		return 1
+	}
 	mem.SetU8(w, code)
 	return 1 + putVarint(mem.Add(w, 1), zigzag(int64(id)))
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/plan"
-	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -24,17 +23,17 @@ var _ engine.Engine = Engine{}
 // Name returns "interp".
 func (Engine) Name() string { return "interp" }
 
-// Encoder returns an encoder for a type. In the compact protocol no size is
-// known ahead, so the encode program serves for sizes too.
+// Encoder returns an encoder for a type. For the compact protocol it derives
+// both programs from encode.
 func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions) (engine.Encoder, error) {
+	if err := unsupported(o.Compact, encode); err != nil {
+		return nil, err
+	}
 	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt}
 	if o.Compact != 0 {
-		e.size = encode
-		for t := range e.codes {
-			e.codes[t] = o.Compact.AppendField(nil, thriftwire.Type(t), 1, 0)[0] & 15
-		}
+		e.prog, e.size = compactProgram(encode, o.Compact), compactSizes(encode)
 	}
-	return e, unsupported(o.Compact, encode)
+	return e, nil
 }
 
 // Decoder returns a decoder for a type.

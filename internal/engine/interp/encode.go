@@ -26,7 +26,6 @@ type encoder struct {
 	opts  engine.EncodeOptions
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
-	codes   [32]byte // of the compact protocol, by wire type; that of Bool is a true's
 	// cuts is where Gather notes bytes that it does not copy: those of at least threshold. It is nil
 	// while Append runs, whose threshold no length reaches.
 	cuts      *[]engine.Cut
@@ -34,7 +33,13 @@ type encoder struct {
 }
 
 func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
-	b, f := e.structure(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
+	var b []byte
+	var f *diag.Fault
+	if e.compact != 0 {
+		b, f = e.compactStruct(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
+	} else {
+		b, f = e.structure(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
+	}
 	if f != nil {
 		return dst, f
 	}
@@ -75,11 +80,11 @@ func room(b []byte, n int) []byte {
 }
 
 func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
-	if depth <= 0 {
-		return b, tooDeep(len(b))
-	}
 	if e.compact != 0 {
 		return e.compactStruct(b, p, base, depth)
+	}
+	if depth <= 0 {
+		return b, tooDeep(len(b))
 	}
 	// The buffer is o[:size], of which i bytes are written; a store stands
 	// behind a comparison of size-i with its length.
