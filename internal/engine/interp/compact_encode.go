@@ -52,6 +52,7 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 		}
 		last = int(op.ID)
 		w := mem.Add(o, uintptr(i))
+		var u uint64
 		switch op.Code {
 		case plan.Bool:
 			if mem.U8(at) == 0 {
@@ -63,21 +64,20 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 			i++
 			continue
 		case plan.I16:
-			i += putVarint(w, zigzag(int64(int16(mem.U16(at)))))
-			continue
+			u = zigzag(int64(int16(mem.U16(at))))
 		case plan.I32:
-			i += putVarint(w, zigzag32(mem.U32(at)))
-			continue
+			u = zigzag32(mem.U32(at))
 		case plan.I64:
-			i += putVarint64(w, zigzag(int64(mem.U64(at))))
-			continue
+			if u = zigzag(int64(mem.U64(at))); u >= 1<<56 {
+				i += putLong(w, u)
+				continue
+			}
 		case plan.Enum64:
 			v := int64(mem.U64(at))
 			if int64(int32(v)) != v {
 				return nil, enumRange(i).Field(op.Name)
 			}
-			i += putVarint(w, zigzag(v))
-			continue
+			u = zigzag(v)
 		case plan.Double:
 			v := mem.U64(at)
 			if e.compact == compact.Apache {
@@ -91,7 +91,7 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 			if suspect(len(s), mem.StringData(s)) {
 				return nil, checkBytes(len(s), mem.StringData(s), i).Field(op.Name)
 			}
-			i += putVarint(w, uint64(len(s)))
+			i += putLength(w, len(s))
 			if len(s) >= e.threshold {
 				e.cut(i, s)
 				continue
@@ -105,22 +105,15 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 			mem.PutString(mem.Add(o, uintptr(i)), s)
 			i += len(s)
 			continue
-		}
-		out := mem.View[byte](o, size)[:i]
-		var f *diag.Fault
-		switch op.Code {
-		case plan.List:
-			data, n := mem.Slice(at)
-			out, f = e.list(out, op, data, n, depth-1)
-		case plan.Map:
-			out, f = e.mapping(out, op, mem.Ptr(at), depth-1)
 		default:
-			out, f = e.value(out, op, at, depth-1)
+			out, f := e.compactOther(mem.View[byte](o, size)[:i], op, at, depth-1)
+			if f != nil {
+				return nil, f.Field(op.Name)
+			}
+			o, i, size = mem.Data(out), len(out), cap(out)
+			continue
 		}
-		if f != nil {
-			return nil, f.Field(op.Name)
-		}
-		o, i, size = mem.Data(out), len(out), cap(out)
+		i += putVarint(w, u)
 	}
 	out := mem.View[byte](o, size)[:i]
 	if p.Unknown >= 0 {
@@ -137,12 +130,49 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 	return append(out, 0), nil
 }
 
+// compactOther appends a value that compactStruct does not handle itself.
+func (e *encoder) compactOther(b []byte, op *plan.Op, at mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	switch op.Code {
+	case plan.List:
+		data, n := mem.Slice(at)
+		return e.list(b, op, data, n, depth)
+	case plan.Map:
+		return e.mapping(b, op, mem.Ptr(at), depth)
+	default:
+		return e.value(b, op, at, depth)
+	}
+}
+
 // compactField appends a field without storing behind its end.
 func (e *encoder) compactField(b []byte, op *plan.Op, at mem.Pointer, last int16, depth int) ([]byte, *diag.Fault) {
 	if op.Code == plan.Bool {
 		return compact.AppendBoolField(b, mem.U8(at) != 0, op.ID, last), nil
 	}
-	return e.value(e.compact.AppendField(b, op.Wire, op.ID, last), op, at, depth-1)
+	if op.Head >= staticHead {
+		b = append(b, byte(op.Head))
+	} else {
+		b = e.compact.AppendField(b, op.Wire, op.ID, last)
+	}
+	var u uint64
+	switch op.Code {
+	case plan.I32:
+		u = zigzag32(mem.U32(at))
+	case plan.I64:
+		u = zigzag(int64(mem.U64(at)))
+	case plan.Enum64:
+		v := int64(mem.U64(at))
+		if int64(int32(v)) != v {
+			return b, enumRange(len(b))
+		}
+		u = zigzag(v)
+	default:
+		return e.value(b, op, at, depth-1)
+	}
+	for u >= 0x80 {
+		b = append(b, byte(u)|0x80)
+		u >>= 7
+	}
+	return append(b, byte(u)), nil
 }
 
 func (e *encoder) compactScalar(b []byte, op *plan.Op, at mem.Pointer) ([]byte, *diag.Fault) {

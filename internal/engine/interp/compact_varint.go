@@ -36,15 +36,38 @@ func putVarint(w mem.Pointer, u uint64) int {
 	return n
 }
 
+// putLong stores u, which has more than 56 bits, at w and returns its length.
+func putLong(w mem.Pointer, u uint64) int {
+	mem.PutLE64(w, spread(u)|0x8080808080808080)
+	top := u >> 56
+	mem.PutLE16(mem.Add(w, 8), uint16(top|top>>7<<8)) // the second byte stands if the first has its top bit
+	return 9 + int(top>>7)
+}
+
 // putVarint64 stores u at w and returns its length. It stores 10 bytes at most.
 func putVarint64(w mem.Pointer, u uint64) int {
 	if u < 1<<56 {
 		return putVarint(w, u)
 	}
-	mem.PutLE64(w, spread(u)|0x8080808080808080)
-	top := u >> 56
-	mem.PutLE16(mem.Add(w, 8), uint16(top|top>>7<<8)) // the second byte stands if the first has its top bit
-	return 9 + int(top>>7)
+	return putLong(w, u)
+}
+
+// putLength stores the length of a string at w and returns the length of that.
+// Most are short, so that branches serve better here.
+func putLength(w mem.Pointer, n int) int {
+	if n < 1<<7 {
+		mem.SetU8(w, byte(n))
+		return 1
+	}
+	return putLongLength(w, n)
+}
+
+func putLongLength(w mem.Pointer, n int) int {
+	if n < 1<<14 {
+		mem.PutLE16(w, uint16(n&0x7f|0x80|n>>7<<8))
+		return 2
+	}
+	return putVarint(w, uint64(n))
 }
 
 // compactHeader stores a field header at w and returns its length. It stores 9 bytes at most.
