@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -14,23 +15,34 @@ import (
 // compact_encode.go.
 
 func (d *run) compactStruct(p *plan.Proc, base mem.Pointer, i, depth int) int {
+	if depth <= 0 {
+		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
+	}
+	b := d.b
 	start := i
-	next := 0
+	next := 0 // the op that is expected
 	var seen fieldSet
-	last := int16(0)
+	last := 0
+	ops := p.Ops
 	for {
-		f, n := d.compact.ConsumeField(d.b[i:], last)
-		if n < 0 {
-			return d.wire(n, i)
+		if uint(i) >= uint(len(b)) {
+			return d.eof(i, 1)
 		}
-		if f.Type == thriftwire.Stop {
-			i += n
+		c := b[i]
+		if c == 0 { // STOP
+			i++
 			break
 		}
-		last = f.ID
-		head := plan.HeadOf(f.Type, f.ID)
-		if next >= len(p.Ops) || p.Ops[next].Head != head {
-			next = p.Find(head)
+		if id := last + int(c>>4); c>>4 != 0 && uint(next) < uint(len(ops)) && int(ops[next].ID) == id && ops[next].Wire == d.types[c&15] {
+			last = id
+			i++
+		} else {
+			f, n := d.compact.ConsumeField(b[i:], int16(last))
+			if n < 0 {
+				return d.wire(n, i)
+			}
+			last = int(f.ID)
+			next = p.Find(plan.HeadOf(f.Type, f.ID))
 			if next < 0 {
 				next = 0
 				if i = d.compactUnknown(p, base, f, i, n, depth); i < 0 {
@@ -38,20 +50,46 @@ func (d *run) compactStruct(p *plan.Proc, base mem.Pointer, i, depth int) int {
 				}
 				continue
 			}
+			i += n
 		}
-		op := &p.Ops[next]
+		op := &ops[next]
 		next++
 		seen.add(op)
-		i += n
 		at := mem.Add(base, uintptr(op.Off))
 		if op.Flags&plan.Deref != 0 {
 			at = d.box(op, at)
 		}
-		if op.Code == plan.Bool {
-			mem.SetU8(at, bit(f.True))
+		switch op.Code {
+		case plan.Bool:
+			mem.SetU8(at, bit(c&15 == 1))
 			continue
+		case plan.I32, plan.I64, plan.Enum64:
+			if i < len(b) && b[i] < 0x80 { // most numbers
+				v := uint64(b[i])
+				v = v>>1 ^ -(v & 1)
+				if op.Code == plan.I32 {
+					mem.SetU32(at, uint32(v))
+				} else {
+					mem.SetU64(at, v)
+				}
+				i++
+				continue
+			}
+			i = d.compactScalar(op, at, i)
+		case plan.String:
+			var s []byte
+			if s, i = d.bytes(op, i); i >= 0 {
+				mem.SetString(at, mem.StringOf(s))
+			}
+		case plan.Binary:
+			var s []byte
+			if s, i = d.bytes(op, i); i >= 0 {
+				mem.SetBytes(at, s)
+			}
+		default:
+			i = d.value(op, at, i, depth-1)
 		}
-		if i = d.value(op, at, i, depth-1); i < 0 {
+		if i < 0 {
 			d.fault.Field(op.Name)
 			return failed
 		}

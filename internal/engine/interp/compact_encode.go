@@ -245,6 +245,9 @@ func (e *encoder) compactVarints(b []byte, code plan.Code, data mem.Pointer, k, 
 
 // compactSizeStruct returns the exact size of a struct.
 func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *diag.Fault) {
+	if depth <= 0 {
+		return 0, tooDeep(-1)
+	}
 	if p.Base == 0 {
 		return e.compactSizeFields(p, base, depth)
 	}
@@ -331,7 +334,7 @@ func (e *encoder) compactSizeElements(op, elem *plan.Op, data mem.Pointer, n, de
 				total++
 				continue
 			}
-			m, f := e.sizeStruct(target, v, depth-1)
+			m, f := e.compactSizeStruct(target, v, depth-1)
 			if f != nil {
 				return 0, f.Index(i)
 			}

@@ -22,6 +22,7 @@ type decoder struct {
 	opts  engine.DecodeOptions
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
+	types   [16]thriftwire.Type // of the compact protocol, by code; Stop for those that it does not have
 }
 
 // failed is the offset that a function returns once run.fault is set.
@@ -120,11 +121,11 @@ func plural(n int, noun string) string {
 }
 
 func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
-	if depth <= 0 {
-		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
-	}
 	if d.compact != 0 {
 		return d.compactStruct(p, base, i, depth)
+	}
+	if depth <= 0 {
+		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
 	}
 	// The input is o[:size]; a load stands behind a comparison of size-i with
 	// its length.
@@ -351,6 +352,12 @@ func (d *run) finish(p *plan.Proc, seen *fieldSet, start, end int) int {
 func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
 	b := d.b
 	if d.compact != 0 {
+		if i < len(b) && b[i] < 0x80 { // most lengths
+			end := i + 1 + int(b[i])
+			if end <= len(b) {
+				return d.keep(op, b[i+1:end:end]), end
+			}
+		}
 		s, n := compact.ConsumeBytes(b[i:])
 		if n < 0 {
 			return nil, d.wire(n, i)

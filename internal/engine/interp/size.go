@@ -10,7 +10,13 @@ import (
 // This file runs size programs: the procedures' constants plus what varies.
 
 func (e *encoder) Size(v mem.Pointer) (int, error) {
-	n, f := e.sizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
+	var n int
+	var f *diag.Fault
+	if e.compact != 0 {
+		n, f = e.compactSizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
+	} else {
+		n, f = e.sizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
+	}
 	if f != nil {
 		return 0, f
 	}
@@ -18,11 +24,11 @@ func (e *encoder) Size(v mem.Pointer) (int, error) {
 }
 
 func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *diag.Fault) {
-	if depth <= 0 {
-		return 0, tooDeep(-1)
-	}
 	if e.compact != 0 {
 		return e.compactSizeStruct(p, base, depth)
+	}
+	if depth <= 0 {
+		return 0, tooDeep(-1)
 	}
 	if p.Texts != nil {
 		total := p.TextBase
@@ -100,15 +106,17 @@ func (e *encoder) sizeBytes(n int) int {
 // sizeTarget returns the size of the struct at v; in the binary protocol its
 // STOP is part of the op's Fixed.
 func (e *encoder) sizeTarget(op *plan.Op, v mem.Pointer, depth int) (int, *diag.Fault) {
-	stop := 0
 	if e.compact != 0 {
-		stop = 1
+		if v == nil {
+			return 1, nil
+		}
+		return e.compactSizeStruct(e.size.Procs[op.A], v, depth)
 	}
 	if v == nil {
-		return stop, nil
+		return 0, nil
 	}
 	n, f := e.sizeStruct(e.size.Procs[op.A], v, depth)
-	return n - 1 + stop, f
+	return n - 1, f
 }
 
 func (e *encoder) sizeList(op *plan.Op, data mem.Pointer, n, depth int) (int, *diag.Fault) {
