@@ -1,7 +1,9 @@
 package interp
 
 import (
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -63,19 +65,40 @@ func (d *run) compactStruct(p *plan.Proc, base mem.Pointer, i, depth int) int {
 		case plan.Bool:
 			mem.SetU8(at, bit(c&15 == 1))
 			continue
-		case plan.I32, plan.I64, plan.Enum64:
-			if i < len(b) && b[i] < 0x80 { // most numbers
-				v := uint64(b[i])
-				v = v>>1 ^ -(v & 1)
-				if op.Code == plan.I32 {
-					mem.SetU32(at, uint32(v))
-				} else {
-					mem.SetU64(at, v)
-				}
-				i++
-				continue
+		case plan.I64:
+			v, n := compact.ConsumeI64(b[i:])
+			if n < 0 {
+				i = d.wire(n, i)
+				break
 			}
-			i = d.compactScalar(op, at, i)
+			mem.SetU64(at, uint64(v))
+			i += n
+			continue
+		case plan.I32, plan.Enum64:
+			v, n := compact.ConsumeI32(b[i:])
+			if n < 0 {
+				i = d.wire(n, i)
+				break
+			}
+			if op.Code == plan.I32 {
+				mem.SetU32(at, uint32(v))
+			} else {
+				mem.SetU64(at, uint64(int64(v)))
+			}
+			i += n
+			continue
+		case plan.Double:
+			if len(b)-i < 8 {
+				i = d.eof(i, 8)
+				break
+			}
+			v := binary.LittleEndian.Uint64(b[i:])
+			if d.compact == compact.FBThrift {
+				v = bits.ReverseBytes64(v)
+			}
+			mem.SetU64(at, v)
+			i += 8
+			continue
 		case plan.String:
 			var s []byte
 			if s, i = d.bytes(op, i); i >= 0 {

@@ -352,10 +352,13 @@ func (d *run) finish(p *plan.Proc, seen *fieldSet, start, end int) int {
 func (d *run) bytes(op *plan.Op, i int) ([]byte, int) {
 	b := d.b
 	if d.compact != 0 {
-		if i < len(b) && b[i] < 0x80 { // most lengths
-			end := i + 1 + int(b[i])
-			if end <= len(b) {
-				return d.keep(op, b[i+1:end:end]), end
+		if len(b)-i > 2 { // most lengths have one or two bytes
+			n, at := int(b[i]), i+1
+			if n >= 0x80 {
+				n, at = n&0x7f|int(b[i+1])<<7, i+2
+			}
+			if n < 1<<14 && n <= len(b)-at {
+				return d.keep(op, b[at:at+n:at+n]), at + n
 			}
 		}
 		s, n := compact.ConsumeBytes(b[i:])
