@@ -172,6 +172,9 @@ func encodeString(e *encoder, b []byte, _ *plan.Op, v string, _ int) ([]byte, *d
 	if e.compact == 0 && len(v) < e.threshold && !suspect(len(v), mem.StringData(v)) { // as bytes does, without the call
 		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...), nil
 	}
+	if e.compact != 0 && len(v) < e.threshold && !suspect(len(v), mem.StringData(v)) {
+		return compactBytes(b, v), nil
+	}
 	return e.bytes(b, v)
 }
 

@@ -269,7 +269,7 @@ func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (
 			total += varintSize(zigzag(int64(mem.U64(at))))
 		case plan.String, plan.Binary:
 			n := len(mem.String(at)) // a slice starts as a string does
-			total += varintSize(uint64(n)) + n
+			total += lengthSize(n) + n
 		case plan.I16, plan.Struct, plan.Pointer, plan.List, plan.Map:
 			n, f := e.sizeValue(op, at, depth-1)
 			if f != nil {
@@ -323,7 +323,7 @@ func (e *encoder) compactSizeElements(op, elem *plan.Op, data mem.Pointer, n, de
 		}
 	case plan.String:
 		for _, s := range mem.View[string](data, n) {
-			total += varintSize(uint64(len(s))) + len(s)
+			total += lengthSize(len(s)) + len(s)
 		}
 	case plan.Bool, plan.I8, plan.Float, plan.Double, plan.UUID:
 		total = n * elem.Code.Width()
@@ -360,7 +360,7 @@ func compactBytes(b []byte, s string) []byte {
 		return append(compact.AppendLength(b, len(s)), s...)
 	}
 	o := mem.Data(b)
-	i += putVarint(mem.Add(o, uintptr(i)), uint64(len(s)))
+	i += putLength(mem.Add(o, uintptr(i)), len(s))
 	mem.PutString(mem.Add(o, uintptr(i)), s)
 	return b[:i+len(s)]
 }

@@ -21,6 +21,18 @@ func zigzag32(v uint32) uint64 { return uint64(v<<1 ^ uint32(int32(v)>>31)) }
 // varintSize is the number of bits of u divided by 7, rounded up.
 func varintSize(u uint64) int { return (9*bits.Len64(u|1) + 64) >> 6 }
 
+// lengthSize is varintSize of the length of a string. Most are short, so that
+// branches serve better here.
+func lengthSize(n int) int {
+	if n < 1<<7 {
+		return 1
+	}
+	if n < 1<<14 {
+		return 2
+	}
+	return varintSize(uint64(n))
+}
+
 // spread puts each seven of the lower 56 bits of u into a byte of their own.
 func spread(u uint64) uint64 {
 	u = u&0x0fffffff | u<<4&0x0fffffff00000000
@@ -52,8 +64,7 @@ func putVarint64(w mem.Pointer, u uint64) int {
 	return putLong(w, u)
 }
 
-// putLength stores the length of a string at w and returns the length of that.
-// Most are short, so that branches serve better here.
+// putLength stores the length of a string at w and returns the length of that, as lengthSize does.
 func putLength(w mem.Pointer, n int) int {
 	if n < 1<<7 {
 		mem.SetU8(w, byte(n))

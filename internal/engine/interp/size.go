@@ -98,7 +98,7 @@ func (e *encoder) fixed(op *plan.Op) int {
 
 func (e *encoder) sizeBytes(n int) int {
 	if e.compact != 0 {
-		return compact.SizeBytes(n)
+		return lengthSize(n) + n
 	}
 	return n
 }
