@@ -22,6 +22,8 @@
 // replaced, deleted and inserted parts, many in one pass. Counts of containers
 // are put right.
 //
+// A [Trimmer] cuts messages down to the fields of a smaller type or of a mask.
+//
 // # Aliasing and concurrency
 //
 // Nodes, values and iterators alias the bytes they were made from, with their

@@ -40,8 +40,11 @@ func (v Value) AppendDelete(dst []byte, path ...Step) ([]byte, error) {
 
 // AppendSet is Value.AppendSet along a path that was compiled for the type of n.
 func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
-	values := [1]Node{x}
-	return p.alone.AppendSet(dst, n, values[:])
+	if !n.Exists() || !agrees(p.from, n.typ) {
+		return dst, p.misfit(n)
+	}
+	e := editor{b: n.data, dst: dst, one: x}
+	return e.run(p.alone, n.typ)
 }
 
 // AppendSet appends n with what path i leads to replaced by values[i], for
@@ -69,22 +72,8 @@ func (p *Paths) AppendSet(dst []byte, n Node, values []Node) ([]byte, error) {
 	case !n.Exists() || !agrees(p.from, n.typ):
 		return dst, p.misfit(n)
 	}
-	base := len(dst)
 	e := editor{b: n.data, dst: dst, values: values}
-	if len(p.self) > 0 {
-		x := values[p.self[0]]
-		if f := e.accept(x, p.from, n.typ); f != nil {
-			return dst, f
-		}
-		return append(dst, x.data...), nil
-	}
-	if len(p.root.edges) > 0 {
-		if _, f := e.value(0, n.typ, p.root, maxDepth, true); f != nil {
-			return e.dst[:base], f
-		}
-	}
-	e.flush(len(n.data))
-	return e.dst, nil
+	return e.run(p, n.typ)
 }
 
 // editor is a message that is copied with changes.
@@ -93,6 +82,34 @@ type editor struct {
 	done   int // b[:done] has been copied or left out
 	dst    []byte
 	values []Node
+	one    Node // the value if there is one path, which needs no slice
+}
+
+// at returns the value for a path.
+func (e *editor) at(slot int) Node {
+	if e.values == nil {
+		return e.one
+	}
+	return e.values[slot]
+}
+
+// run copies a value of wire type t with the changes at the paths.
+func (e *editor) run(p *Paths, t thriftwire.Type) ([]byte, error) {
+	base := len(e.dst)
+	if len(p.self) > 0 {
+		x := e.at(p.self[0])
+		if f := e.accept(x, p.from, t); f != nil {
+			return e.dst, f
+		}
+		return append(e.dst, x.data...), nil
+	}
+	if len(p.root.edges) > 0 {
+		if _, f := e.value(0, t, p.root, maxDepth, true); f != nil {
+			return e.dst[:base], f
+		}
+	}
+	e.flush(len(e.b))
+	return e.dst, nil
 }
 
 // flush copies up to pos.
@@ -225,7 +242,7 @@ func (e *editor) setField(pos int, t thriftwire.Type, g *edge, depth int) (int, 
 	}
 	e.flush(pos)
 	e.done = end
-	x := e.values[g.slots[0]]
+	x := e.at(g.slots[0])
 	if !x.Exists() {
 		return end, nil
 	}
@@ -246,7 +263,7 @@ func (e *editor) addFields(pos int, br *branch, seen *marks) *diag.Fault {
 		}
 		t := g.step.want
 		if g.next == nil {
-			t = e.values[g.slots[0]].typ
+			t = e.at(g.slots[0]).typ
 		}
 		e.dst = thriftwire.AppendField(e.dst, t, int16(g.step.num))
 		if f := e.build(g, t); f != nil {
@@ -330,7 +347,7 @@ func (e *editor) finishCount(head int, t thriftwire.Type, count, pos, left int, 
 func (e *editor) insert(pos int, g *edge, t thriftwire.Type, count int) (thriftwire.Type, int, *diag.Fault) {
 	e.flush(pos)
 	for _, slot := range g.slots {
-		x := e.values[slot]
+		x := e.at(slot)
 		if !x.Exists() {
 			continue
 		}
@@ -354,7 +371,7 @@ func (e *editor) setElement(pos int, g *edge, t thriftwire.Type, count, depth in
 	}
 	e.flush(pos)
 	e.done = end
-	x := e.values[g.slots[0]]
+	x := e.at(g.slots[0])
 	if !x.Exists() {
 		return end, count - 1, nil
 	}
@@ -422,7 +439,7 @@ func (e *editor) setEntry(pos, mid int, g *edge, h *mapHeader, depth int) (int, 
 	if f != nil {
 		return end, g.located(f)
 	}
-	x := e.values[g.slots[0]]
+	x := e.at(g.slots[0])
 	if !x.Exists() {
 		e.flush(pos)
 		e.done = end
@@ -483,7 +500,7 @@ func (e *editor) addEntry(g *edge, h *mapHeader) *diag.Fault {
 			}
 		}
 		if g.next == nil {
-			h.elem = e.values[g.slots[0]].typ
+			h.elem = e.at(g.slots[0]).typ
 		}
 	}
 	if !g.step.fits(h.key) {
@@ -513,7 +530,7 @@ func (s *Step) keyType() thriftwire.Type {
 // makes reports whether anything is set at the edge or behind it.
 func (e *editor) makes(g *edge) bool {
 	for _, slot := range g.slots {
-		if e.values[slot].Exists() {
+		if e.at(slot).Exists() {
 			return true
 		}
 	}
@@ -531,7 +548,7 @@ func (e *editor) makes(g *edge) bool {
 // struct or container of wire type t with what is set in it.
 func (e *editor) build(g *edge, t thriftwire.Type) *diag.Fault {
 	if g.next == nil {
-		x := e.values[g.slots[0]]
+		x := e.at(g.slots[0])
 		if f := e.accept(x, g.step.typ, t); f != nil {
 			return f
 		}

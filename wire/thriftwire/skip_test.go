@@ -71,6 +71,42 @@ func TestSkipSaysWhereAValueEndsOrBreaks(t *testing.T) {
 	}
 }
 
+func TestElementsAndEntriesAreSkippedTogetherAsOneByOne(t *testing.T) {
+	edge := guard.New(t, 4096)
+	struct1 := "\x08\x00\x01abcd\x00"
+	for _, c := range []struct {
+		what      string
+		key, elem thriftwire.Type // no key: elements
+		in        string
+		n, depth  int
+		end, code int
+	}{
+		{"nothing", 0, thriftwire.I32, "", 0, 0, 0, 0},
+		{"numbers", 0, thriftwire.I16, "aabb", 2, 0, 4, 0},
+		{"numbers, the second cut", 0, thriftwire.I16, "aab", 2, 0, 2, thriftwire.ErrEOF},
+		{"strings", 0, thriftwire.String, "\x00\x00\x00\x01a\x00\x00\x00\x00", 2, 0, 9, 0},
+		{"strings, the second of negative length", 0, thriftwire.String, "\x00\x00\x00\x01a\xff\x00\x00\x00", 2, 0, 5, thriftwire.ErrLength},
+		{"structs", 0, thriftwire.Struct, struct1 + struct1, 2, 1, 16, 0},
+		{"structs, the second cut", 0, thriftwire.Struct, struct1 + struct1[:5], 2, 1, 11, thriftwire.ErrEOF},
+		{"structs that are too deep", 0, thriftwire.Struct, struct1, 1, 0, 0, thriftwire.ErrDepth},
+		{"elements of no type", 0, 7, struct1, 1, 1, 0, thriftwire.ErrType},
+		{"entries of numbers", thriftwire.I8, thriftwire.I16, "abbabb", 2, 0, 6, 0},
+		{"entries of numbers, one cut", thriftwire.I8, thriftwire.I16, "abbab", 2, 0, 4, thriftwire.ErrEOF},
+		{"entries of strings to structs", thriftwire.String, thriftwire.Struct, "\x00\x00\x00\x01a" + struct1, 1, 1, 13, 0},
+		{"entries of structs to strings, cut", thriftwire.Struct, thriftwire.String, struct1 + "\x00\x00\x00\x01", 1, 1, 8, thriftwire.ErrEOF},
+		{"entries whose values are too deep", thriftwire.I8, thriftwire.Struct, "a" + struct1, 1, 0, 1, thriftwire.ErrDepth},
+	} {
+		in := edge.Put([]byte(c.in))
+		end, code := thriftwire.SkipElements(in, 0, c.elem, c.n, c.depth)
+		if c.key != thriftwire.Stop {
+			end, code = thriftwire.SkipEntries(in, 0, c.key, c.elem, c.n, c.depth)
+		}
+		if end != c.end || code != c.code {
+			t.Errorf("%s: %d (%v), want %d (%v)", c.what, end, thriftwire.Error(code), c.end, thriftwire.Error(c.code))
+		}
+	}
+}
+
 func TestSkipFollowsNestingToItsLimitAndNoFurther(t *testing.T) {
 	nested := func(header string, levels int) []byte {
 		return []byte(strings.Repeat(header, levels) + "\x00" + strings.Repeat("\x00", levels))

@@ -1,0 +1,94 @@
+package dynamic_test
+
+import (
+	"testing"
+
+	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file holds the work that allocates nothing, as benchmarks and as a test.
+
+// job is a piece of work on reused memory.
+type job struct {
+	name string
+	run  func()
+}
+
+type shape struct {
+	name        string
+	typ, part   *schema.Type
+	message     []byte
+	one         []dynamic.Step
+	many        [][]dynamic.Step
+	replacement dynamic.Node
+}
+
+func shapes() []shape {
+	f := dynamic.Field
+	return []shape{
+		{"small", simple.Type(), partialSimple.Type(), simpleMessage(), []dynamic.Step{f(6)}, [][]dynamic.Step{{f(1)}, {f(3)}, {f(6)}}, dynamic.NewString("other")},
+		{"medium", nesting.Type(), partialNesting.Type(), nestingMessage(), []dynamic.Step{f(15), dynamic.Key("15"), f(6)},
+			[][]dynamic.Step{{f(2)}, {f(8)}, {f(15)}}, dynamic.NewString("other")},
+	}
+}
+
+func jobs(tb testing.TB, s shape) []job {
+	must := func(err error) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	v := dynamic.NewValue(s.typ, s.message)
+	one, err := dynamic.Compile(s.typ, s.one...)
+	must(err)
+	many, err := dynamic.CompileAll(s.typ, s.many...)
+	must(err)
+	trimmer, err := dynamic.NewTrimmer(s.typ, s.part)
+	must(err)
+	out := make([]dynamic.Value, len(s.many))
+	must(many.Get(v.Node, out))
+	values := make([]dynamic.Node, len(out))
+	for i := range out {
+		values[i] = out[i].Node
+	}
+	buf := make([]byte, 0, 2*len(s.message))
+	return []job{
+		{"check", func() { must(v.Check()) }},
+		{"get-one", func() { _, err := one.Get(v.Node); must(err) }},
+		{"get-one-by-steps", func() { _, err := v.Get(s.one...); must(err) }},
+		{"get-many", func() { must(many.Get(v.Node, out)) }},
+		{"set-one", func() { _, err := one.AppendSet(buf, v.Node, s.replacement); must(err) }},
+		{"set-many", func() { _, err := many.AppendSet(buf, v.Node, values); must(err) }},
+		{"trim", func() { _, _, err := trimmer.Append(buf, s.message); must(err) }},
+		{"iterate", func() {
+			it := v.Iterate()
+			for it.Next() {
+			}
+			must(it.Err())
+		}},
+	}
+}
+
+func BenchmarkDynamic(b *testing.B) {
+	for _, s := range shapes() {
+		for _, j := range jobs(b, s) {
+			b.Run(j.name+"/"+s.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					j.run()
+				}
+			})
+		}
+	}
+}
+
+func TestWorkOnReusedMemoryAllocatesNothing(t *testing.T) {
+	for _, s := range shapes() {
+		for _, j := range jobs(t, s) {
+			if n := testing.AllocsPerRun(50, j.run); n != 0 {
+				t.Errorf("%s/%s: %v allocations", j.name, s.name, n)
+			}
+		}
+	}
+}
