@@ -10,9 +10,9 @@
 //
 // Where both stand, frugal tells everything but the name. The type is written
 // as in IDL, with map<key:value>, and may be left out where the Go type tells
-// it; lists, sets and enums need it. Go types: bool, int8 … int64, float64 (double), float32 (float, only
+// it; lists, sets and enums need it. Go types: bool, int8 … int64, int (i64, where it has 64 bits), float64 (double), float32 (float, only
 // where the tag says so), string, []byte (binary), [16]byte (uuid, only where
-// the tag says so), named int64 or int32 (enums), slices (lists and sets), maps,
+// the tag says so), named int64, int32 or int (enums), slices (lists and sets), maps,
 // structs by pointer or by value. An optional scalar may be a pointer.
 //
 // # Semantics

@@ -3,6 +3,7 @@ package codec
 import (
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/lower"
@@ -192,8 +193,8 @@ func (b *builder) value(t reflect.Type, text *typeText) (*lower.ValueLayout, err
 		return v, nil
 	}
 	switch t.Kind() {
-	case reflect.Int64, reflect.Int32:
-		if name == "" || t.Name() == "" || keywords[name] {
+	case reflect.Int64, reflect.Int32, reflect.Int:
+		if name == "" || t.Name() == "" || keywords[name] || t.Kind() == reflect.Int && t.Size() != 8 {
 			break
 		}
 		v.Code = plan.Enum64
@@ -307,6 +308,7 @@ func (s scalar) accepts(name string) bool {
 }
 
 var scalars = map[reflect.Kind]scalar{
+	reflect.Int:     {plan.I64, schema.I64, strconv.IntSize == 64, int64Names},
 	reflect.Bool:    {plan.Bool, schema.Bool, true, []string{"bool"}},
 	reflect.Int8:    {plan.I8, schema.I8, true, []string{"i8", "byte"}},
 	reflect.Int16:   {plan.I16, schema.I16, true, []string{"i16"}},
@@ -316,6 +318,10 @@ var scalars = map[reflect.Kind]scalar{
 	reflect.Float64: {plan.Double, schema.Double, true, []string{"double"}},
 	reflect.String:  {plan.String, schema.String, true, []string{"string", "binary"}},
 }
+
+// int64Names are the types that a Go int has: none where it has 32 bits, since
+// messages must not depend on the machine.
+var int64Names = []string{"i64"}[:strconv.IntSize/64]
 
 // keywords are the names that cannot be declared types.
 var keywords = map[string]bool{
