@@ -51,14 +51,14 @@ func (d *run) boolean(v byte, i int) (uint8, int) {
 
 func encode16(e *encoder, b []byte, _ *plan.Op, v uint16, _ int) ([]byte, *diag.Fault) {
 	if e.compact != 0 {
-		return compact.AppendI16(b, int16(v)), nil
+		return appendVarint(b, zigzag(int64(int16(v)))), nil
 	}
 	return binary.BigEndian.AppendUint16(b, v), nil
 }
 
 func size16(e *encoder, _ *plan.Op, v uint16, _ int) (int, *diag.Fault) {
 	if e.compact != 0 {
-		return compact.SizeI16(int16(v)), nil
+		return varintSize(zigzag(int64(int16(v)))), nil
 	}
 	return 0, nil
 }
@@ -79,7 +79,7 @@ func decode16(d *run, _ *plan.Op, i, _ int, _ *batch) (uint16, int) {
 
 func encode32(e *encoder, b []byte, op *plan.Op, v uint32, _ int) ([]byte, *diag.Fault) {
 	if e.compact != 0 && op.Code == plan.I32 {
-		return compact.AppendI32(b, int32(v)), nil
+		return appendVarint(b, zigzag32(v)), nil
 	}
 	return binary.BigEndian.AppendUint32(b, v), nil
 }
@@ -89,7 +89,7 @@ func size32(e *encoder, op *plan.Op, v uint32, _ int) (int, *diag.Fault) {
 	case e.compact == 0:
 		return 0, nil
 	case op.Code == plan.I32:
-		return compact.SizeI32(int32(v)), nil
+		return varintSize(zigzag32(v)), nil
 	default:
 		return 4, nil
 	}
@@ -117,7 +117,7 @@ func encode64(e *encoder, b []byte, op *plan.Op, v uint64, _ int) ([]byte, *diag
 	case e.compact != 0 && op.Code == plan.Double:
 		return e.compact.AppendDouble(b, math.Float64frombits(v)), nil
 	case e.compact != 0:
-		return compact.AppendI64(b, int64(v)), nil // an enum has the same varint as i32
+		return appendVarint(b, zigzag(int64(v))), nil // an enum has the same varint as i32
 	case op.Code == plan.Enum64:
 		return binary.BigEndian.AppendUint32(b, uint32(v)), nil
 	default:
@@ -132,7 +132,7 @@ func size64(e *encoder, op *plan.Op, v uint64, _ int) (int, *diag.Fault) {
 	case op.Code == plan.Double:
 		return 8, nil
 	default:
-		return compact.SizeI64(int64(v)), nil
+		return varintSize(zigzag(int64(v))), nil
 	}
 }
 

@@ -22,7 +22,6 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 	// The buffer is o[:size], of which i bytes are written. Stores by address
 	// stand behind a comparison of size-i with compactRoom.
 	o, i, size := mem.Data(b), len(b), cap(b)
-	written := 0
 	last := 0
 	ops := p.Ops
 	for k := range ops {
@@ -33,7 +32,6 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 				continue
 			}
 		}
-		written++
 		if size-i < compactRoom {
 			out, f := e.compactField(mem.View[byte](o, size)[:i], op, at, int16(last), depth)
 			if f != nil {
@@ -124,8 +122,16 @@ func (e *encoder) compactStruct(b []byte, p *plan.Proc, base mem.Pointer, depth 
 			return nil, diag.NewFault(diag.InvalidValue, len(out), "unknown fields that the protocol cannot hold")
 		}
 	}
-	if f := e.checkUnion(p, written, len(out)); f != nil {
-		return nil, f
+	if p.Union && e.opts.CheckUnion {
+		written := 0
+		for k := range ops {
+			if e.present(&ops[k], base) != nil {
+				written++
+			}
+		}
+		if f := e.checkUnion(p, written, len(out)); f != nil {
+			return nil, f
+		}
 	}
 	return append(out, 0), nil
 }
@@ -168,11 +174,7 @@ func (e *encoder) compactField(b []byte, op *plan.Op, at mem.Pointer, last int16
 	default:
 		return e.value(b, op, at, depth-1)
 	}
-	for u >= 0x80 {
-		b = append(b, byte(u)|0x80)
-		u >>= 7
-	}
-	return append(b, byte(u)), nil
+	return appendVarint(b, u), nil
 }
 
 func (e *encoder) compactScalar(b []byte, op *plan.Op, at mem.Pointer) ([]byte, *diag.Fault) {
@@ -182,17 +184,17 @@ func (e *encoder) compactScalar(b []byte, op *plan.Op, at mem.Pointer) ([]byte, 
 	case plan.I8:
 		return append(b, mem.U8(at)), nil
 	case plan.I16:
-		return compact.AppendI16(b, int16(mem.U16(at))), nil
+		return appendVarint(b, zigzag(int64(int16(mem.U16(at))))), nil
 	case plan.I32:
-		return compact.AppendI32(b, int32(mem.U32(at))), nil
+		return appendVarint(b, zigzag32(mem.U32(at))), nil
 	case plan.I64:
-		return compact.AppendI64(b, int64(mem.U64(at))), nil
+		return appendVarint(b, zigzag(int64(mem.U64(at)))), nil
 	case plan.Enum64:
 		v := int64(mem.U64(at))
 		if int64(int32(v)) != v {
 			return b, enumRange(len(b))
 		}
-		return compact.AppendI32(b, int32(v)), nil
+		return appendVarint(b, zigzag(v)), nil
 	case plan.Float:
 		return binary.BigEndian.AppendUint32(b, mem.U32(at)), nil
 	case plan.Double:

@@ -64,6 +64,19 @@ func putVarint64(w mem.Pointer, u uint64) int {
 	return putLong(w, u)
 }
 
+// appendVarint appends u.
+func appendVarint(b []byte, u uint64) []byte {
+	i := len(b)
+	if cap(b)-i >= compactRoom {
+		return b[:i+putVarint64(mem.Add(mem.Data(b), uintptr(i)), u)]
+	}
+	for u >= 0x80 {
+		b = append(b, byte(u)|0x80)
+		u >>= 7
+	}
+	return append(b, byte(u))
+}
+
 // putLength stores the length of a string at w and returns the length of that, as lengthSize does.
 func putLength(w mem.Pointer, n int) int {
 	if n < 1<<7 {
