@@ -3,6 +3,7 @@ package codec
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"math/rand"
 	"reflect"
 	"runtime"
@@ -248,6 +249,62 @@ func TestEncodeIntoNeverWritesPastTheBuffer(t *testing.T) {
 		}
 		if !bytes.Equal(buf[n:], make([]byte, len(flat)-n)) {
 			t.Fatalf("bytes behind the first %d were written", n)
+		}
+	}
+}
+
+// spaced has field ids of every distance, so that headers differ in length.
+type spaced struct {
+	A *int32           `thrift:"a,3,optional"`
+	B bool             `thrift:"b,4"`
+	C int64            `thrift:"c,19"`
+	D *bool            `thrift:"d,20,optional"`
+	E string           `thrift:"e,36"`
+	F []int64          `thrift:"f,37"`
+	G []int16          `thrift:"g,400"`
+	H map[int64]string `thrift:"h,401"`
+	I *spaced          `thrift:"i,402,optional"`
+	J float64          `thrift:"j,30000"`
+	K int32            `thrift:"k,30015"`
+}
+
+func TestCompactEncodingFillsABufferOfItsSizeAndNoMore(t *testing.T) {
+	yes, number := true, int32(-1)
+	inner := &spaced{C: math.MinInt64, E: strings.Repeat("e", 200), H: map[int64]string{1 << 40: "h"}}
+	for _, v := range []*spaced{
+		{}, {K: math.MaxInt32}, {I: inner}, {A: &number, D: &yes, B: true, I: inner, J: 1.5},
+		{F: []int64{0, -1, 1 << 20, 1 << 55, -1 << 55, 1<<56 - 1, math.MaxInt64, math.MinInt64}, G: []int16{1, math.MinInt16}, K: -65},
+		{E: strings.Repeat("e", 20000), K: 1},
+	} {
+		for _, dialect := range []Protocol{Compact, CompactFBThrift} {
+			c, err := For[spaced](Use(dialect))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := c.Append(nil, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if size, err := c.Size(v); err != nil || size != len(want) {
+				t.Fatalf("size %d, %v of %d bytes", size, err, len(want))
+			}
+			var back spaced
+			if n, err := c.Unmarshal(want, &back); err != nil || n != len(want) {
+				t.Fatal(n, err)
+			}
+			buf := bytes.Repeat([]byte{0xa5}, len(want)+32)
+			got, err := c.Append(buf[:0:len(want)], v)
+			if err != nil || !bytes.Equal(got, want) || &got[0] != &buf[0] {
+				t.Fatalf("a buffer of the size holds %x, %v, not %x", got, err, want)
+			}
+			if !bytes.Equal(buf[len(want):], bytes.Repeat([]byte{0xa5}, 32)) {
+				t.Fatal("bytes behind the buffer were written")
+			}
+			for n := range min(len(want), 300) {
+				if got, err := c.Append(make([]byte, 0, n), v); err != nil || !bytes.Equal(got, want) {
+					t.Fatalf("from a capacity of %d: %x, %v, not %x", n, got, err, want)
+				}
+			}
 		}
 	}
 }

@@ -19,10 +19,16 @@ type limit[T any] struct {
 	size   func(*T) int
 	put    func([]byte, *T) int // stores into a slice that is long enough
 	decode func(*reader, *T)
+
+	// In the compact protocol, or nil.
+	compactSize func(*T) int
+	compactPut  func([]byte, *T) int
 }
 
 func leafLimit() *limit[shapes.Leaf] {
-	return &limit[shapes.Leaf]{size: leafSize, put: putLeaf, decode: readLeaf}
+	return &limit[shapes.Leaf]{
+		size: leafSize, put: putLeaf, decode: readLeaf, compactSize: leafCompactSize, compactPut: putCompactLeaf,
+	}
 }
 func branchLimit() *limit[shapes.Branch] {
 	return &limit[shapes.Branch]{size: branchSize, put: putBranch, decode: readBranch}

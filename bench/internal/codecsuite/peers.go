@@ -200,18 +200,7 @@ func apachePeer[T, A any, P tstruct[A]](reference []byte, w wire) contender[T] {
 func limitPeer[T any](value *T, l *limit[T]) contender[T] {
 	return contender[T]{
 		name: "limit", wire: binaryWire,
-		marshal: func() (func(int) ([]byte, error), error) {
-			var buf []byte
-			return func(n int) (out []byte, err error) {
-				for range n {
-					if size := l.size(value); size > len(buf) {
-						buf = make([]byte, size)
-					}
-					out = buf[:l.put(buf, value)]
-				}
-				return out, nil
-			}, nil
-		},
+		marshal: limitMarshal(value, l.size, l.put),
 		unmarshal: func(b []byte) (func(int) (any, error), error) {
 			v, r := new(T), newReader()
 			return func(n int) (any, error) {
@@ -226,5 +215,24 @@ func limitPeer[T any](value *T, l *limit[T]) contender[T] {
 				return v, nil
 			}, nil
 		},
+	}
+}
+
+func limitCompactPeer[T any](value *T, l *limit[T]) contender[T] {
+	return contender[T]{name: "limit", wire: compactWire, marshal: limitMarshal(value, l.compactSize, l.compactPut)}
+}
+
+func limitMarshal[T any](value *T, size func(*T) int, put func([]byte, *T) int) func() (func(int) ([]byte, error), error) {
+	return func() (func(int) ([]byte, error), error) {
+		var buf []byte
+		return func(n int) (out []byte, err error) {
+			for range n {
+				if size := size(value); size > len(buf) {
+					buf = make([]byte, size)
+				}
+				out = buf[:put(buf, value)]
+			}
+			return out, nil
+		}, nil
 	}
 }

@@ -91,6 +91,9 @@ func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T])
 			if l != nil {
 				s.contenders = append(s.contenders, limitPeer(value, l))
 			}
+			if l != nil && l.compactPut != nil {
+				s.contenders = append(s.contenders, limitCompactPeer(value, l))
+			}
 			return s.groups(value, "marshal", "unmarshal")
 		},
 	}

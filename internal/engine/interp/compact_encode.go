@@ -144,6 +144,8 @@ func (e *encoder) compactOther(b []byte, op *plan.Op, at mem.Pointer, depth int)
 		return e.list(b, op, data, n, depth)
 	case plan.Map:
 		return e.mapping(b, op, mem.Ptr(at), depth)
+	case plan.Pointer:
+		return e.pointer(b, op, mem.Ptr(at), depth)
 	default:
 		return e.value(b, op, at, depth)
 	}
@@ -202,6 +204,28 @@ func (e *encoder) compactScalar(b []byte, op *plan.Op, at mem.Pointer) ([]byte, 
 	default: // UUID
 		return append(b, mem.UUID(at)[:]...), nil
 	}
+}
+
+// compactElements appends n elements of varying width in memory.
+func (e *encoder) compactElements(b []byte, op, elem *plan.Op, data mem.Pointer, n, depth int) ([]byte, *diag.Fault) {
+	var f *diag.Fault
+	if elem.Code == plan.Pointer {
+		proc := e.prog.Procs[elem.A]
+		for i, v := range mem.View[mem.Pointer](data, n) {
+			if v == nil {
+				b = append(b, 0)
+			} else if b, f = e.compactStruct(b, proc, v, depth-1); f != nil {
+				return b, f.Index(i)
+			}
+		}
+		return b, nil
+	}
+	for i := range n {
+		if b, f = e.value(b, elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1); f != nil {
+			return b, f.Index(i)
+		}
+	}
+	return b, nil
 }
 
 // compactNumbers appends n elements of fixed width in memory.

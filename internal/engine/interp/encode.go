@@ -259,6 +259,9 @@ func (e *encoder) pointer(b []byte, op *plan.Op, v mem.Pointer, depth int) ([]by
 	if v == nil {
 		return append(b, 0), nil
 	}
+	if e.compact != 0 {
+		return e.compactStruct(b, e.prog.Procs[op.A], v, depth)
+	}
 	return e.structure(b, e.prog.Procs[op.A], v, depth)
 }
 
@@ -309,6 +312,9 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 			return e.compactNumbers(b, elem, data, n)
 		}
 		return e.numbers(b, elem, data, n)
+	}
+	if e.compact != 0 {
+		return e.compactElements(b, op, elem, data, n, depth)
 	}
 	var f *diag.Fault
 	if elem.Code == plan.Pointer {
