@@ -33,6 +33,7 @@ func For[T any](opts ...Option) (*Codec[T], error) {
 }
 
 // Append appends the encoding of v to dst. On an error it returns dst as it was.
+// Bytes between the length of the result and its capacity may have been overwritten.
 func (c *Codec[T]) Append(dst []byte, v *T) ([]byte, error) {
 	if v == nil {
 		return dst, errNil
@@ -84,7 +85,8 @@ func Marshal(v any) ([]byte, error) {
 }
 
 // Append appends the encoding of v, a tagged struct or a pointer to one, to
-// dst. On an error it returns dst as it was.
+// dst. On an error it returns dst as it was. Bytes between the length of the
+// result and its capacity may have been overwritten.
 func Append(dst []byte, v any) ([]byte, error) {
 	c, p, err := shared.target(v)
 	if err != nil {

@@ -61,6 +61,35 @@ func TestSizeOfListOfStructsByValueIsExact(t *testing.T) {
 	}
 }
 
+// rank is an enum, which has 64 bits in memory and 32 on the wire.
+type rank int64
+
+type ranked struct {
+	R rank `frugal:"1,default,rank"`
+}
+
+type rankedByName struct {
+	M map[string]*ranked `frugal:"1,default,map<string:ranked>"`
+	G map[ranked]*ranked `frugal:"2,default,map<ranked:ranked>"`
+}
+
+func TestAFaultInAStructBehindAMapKeyIsAnErrorWithItsPath(t *testing.T) {
+	for _, p := range []Protocol{Binary, Compact} {
+		c, err := For[rankedByName](Use(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Marshal(&rankedByName{M: map[string]*ranked{"a": {R: 1 << 40}}})
+		if err == nil || !strings.Contains(err.Error(), `M["a"].R`) {
+			t.Errorf("%v: %v", p, err)
+		}
+		_, err = c.Marshal(&rankedByName{G: map[ranked]*ranked{{R: 1}: {R: 1 << 40}}})
+		if err == nil || !strings.Contains(err.Error(), `G[entry].R`) {
+			t.Errorf("%v: %v", p, err)
+		}
+	}
+}
+
 func TestUnsupportedTypesAreErrorsNotPanics(t *testing.T) {
 	for _, c := range []struct {
 		v    any

@@ -260,8 +260,8 @@ type spaced struct {
 	C int64            `thrift:"c,19"`
 	D *bool            `thrift:"d,20,optional"`
 	E string           `thrift:"e,36"`
-	F []int64          `thrift:"f,37"`
-	G []int16          `thrift:"g,400"`
+	F []int64          `thrift:"f,37,default,list<i64>"`
+	G []int16          `thrift:"g,400,default,list<i16>"`
 	H map[int64]string `thrift:"h,401"`
 	I *spaced          `thrift:"i,402,optional"`
 	J float64          `thrift:"j,30000"`

@@ -17,7 +17,8 @@ import (
 // Encoder runs one type's encode and size programs. It is safe for concurrent use.
 type Encoder interface {
 	// Append appends the encoding of the value at v. On an error the result is
-	// dst as it was, with bytes behind its length perhaps overwritten.
+	// dst as it was. Bytes between the length of the result and its capacity
+	// may have been overwritten.
 	Append(dst []byte, v mem.Pointer) ([]byte, error)
 	// Size returns the number of bytes that Append would append.
 	Size(v mem.Pointer) (int, error)

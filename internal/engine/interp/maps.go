@@ -98,10 +98,11 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 				if b, f = k.encode(e, b, key, mk, depth); f != nil {
 					return b, f.Key("key")
 				}
-				end := len(b)
-				if b, f = v.encode(e, b, elem, mv, depth); f != nil {
-					return b, f.Key(e.keyText(key, b[start:end]))
+				out, f := v.encode(e, b, elem, mv, depth)
+				if f != nil { // b still ends in the key
+					return nil, f.Key(e.keyText(key, b[start:]))
 				}
+				b = out
 			}
 			return b, nil
 		},
@@ -283,10 +284,12 @@ func (e *encoder) generic(b []byte, op *plan.Op, m mem.Pointer, depth int, note 
 			return false
 		}
 		end := len(b)
-		if b, f = e.value(b, elem, v, depth); f != nil {
-			f.Key(e.keyText(key, b[start:end]))
+		var out []byte
+		if out, f = e.value(b, elem, v, depth); f != nil { // b still ends in the key
+			f.Key(e.keyText(key, b[start:]))
 			return false
 		}
+		b = out
 		if note != nil {
 			note(end, len(b))
 		}
