@@ -37,6 +37,10 @@ type run struct {
 	arena *engine.Part // or nil for the heap
 	fault *diag.Fault
 
+	// expected is the number of bytes that what the containers around the value at
+	// hand have announced, and is still to come, takes at least.
+	expected int
+
 	spare []*batch // not in use
 
 	// Places with an address for values that are about to be returned.

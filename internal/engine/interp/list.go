@@ -17,12 +17,21 @@ import (
 const amplification = 16
 
 // capacity returns how many of n values of size bytes may be allocated before they are
-// read at i.
+// read at i. What the containers around them still expect is not theirs: else a
+// container at each of a thousand levels could claim the same bytes.
 func (d *run) capacity(i, n int, size uintptr) int {
 	if size == 0 {
 		return n
 	}
-	return max(1, min(n, (len(d.b)-i)*amplification/int(size)))
+	return max(1, min(n, (len(d.b)-i-d.expected)*amplification/int(size)))
+}
+
+// least returns the bytes of input that a value of op takes at least.
+func (d *run) least(op *plan.Op) int {
+	if d.compact != 0 {
+		return 1
+	}
+	return max(1, int(op.Fixed))
 }
 
 // list reads a list or set into the slice at p.
@@ -144,8 +153,10 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		v = make([]mem.Pointer, have)
 	}
 	all := d.batch(n)
-	proc := d.prog.Procs[elem.A]
+	proc, least := d.prog.Procs[elem.A], d.least(elem)
+	d.expected += n * least
 	for k := range n {
+		d.expected -= least
 		if k == len(v) {
 			v = append(v, make([]mem.Pointer, min(k, n-k))...)
 		}
@@ -172,7 +183,10 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		slot.Slice(p, have)
 		data, _ = mem.Slice(p)
 	}
+	least := d.least(elem)
+	d.expected += n * least
 	for k := range n {
+		d.expected -= least
 		if k == have {
 			have += min(have, n-have)
 			mem.SetSlice(p, data, k)
@@ -236,7 +250,10 @@ func (d *run) release(b *batch) {
 func (a *batch) next(d *run, op *plan.Op, i int) mem.Pointer {
 	slot := &d.slots[op.Slot]
 	if a.ready == 0 {
+		others := d.expected
+		d.expected -= a.left - 1 // the container's own, which are not others'
 		a.ready = d.capacity(i, a.left, slot.Size)
+		d.expected = others
 		if d.arena != nil {
 			a.at = d.arena.Values(op.Slot, a.ready)
 		} else {

@@ -139,7 +139,10 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
 			m := makeMap[K, V](d, op.Slot, d.capacity(i, n, d.slots[op.Slot].Size))
 			keys, elems := d.batch(n), d.batch(n)
+			least := d.least(key) + d.least(elem)
+			d.expected += n * least
 			for range n {
+				d.expected -= least
 				start := i
 				var mk K
 				var mv V
@@ -400,11 +403,14 @@ func (d *run) generic(op *plan.Op, p mem.Pointer, i, n, depth int) int {
 	key, elem := &d.prog.Procs[op.A].Ops[0], &d.prog.Procs[op.B].Ops[0]
 	slot := &d.slots[op.Slot]
 	filled := 0
-	slot.Map.Generic.Fill(p, d.capacity(i, n, slot.Size), func(k, v mem.Pointer) bool {
+	room, least := d.capacity(i, n, slot.Size), d.least(key)+d.least(elem)
+	d.expected += n * least
+	slot.Map.Generic.Fill(p, room, func(k, v mem.Pointer) bool {
 		if filled == n {
 			return false
 		}
 		filled++
+		d.expected -= least
 		start := i
 		if i = d.value(key, k, i, depth); i < 0 {
 			d.fault.Key("key")
