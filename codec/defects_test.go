@@ -90,6 +90,9 @@ func TestAFaultInAStructBehindAMapKeyIsAnErrorWithItsPath(t *testing.T) {
 	}
 }
 
+// endless is a Go type that no Thrift type describes.
+type endless map[string]endless
+
 func TestUnsupportedTypesAreErrorsNotPanics(t *testing.T) {
 	for _, c := range []struct {
 		v    any
@@ -138,6 +141,9 @@ func TestUnsupportedTypesAreErrorsNotPanics(t *testing.T) {
 		{&struct {
 			A []int64 `frugal:"1,default,list<i64"`
 		}{}, "closing bracket"},
+		{&struct {
+			A endless `frugal:"1"`
+		}{}, "holds itself"},
 		{7, "not a struct"},
 		{nil, "nil"},
 		{(*pair)(nil), "nil"},

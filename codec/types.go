@@ -39,11 +39,12 @@ var initializerType = reflect.TypeFor[initializer]()
 type builder struct {
 	structs map[reflect.Type]*lower.Layout
 	slots   []engine.Slot
+	open    map[reflect.Type]bool // maps whose key or element is at hand
 }
 
 // layoutOf returns the layout of the struct type t and its binding.
 func layoutOf(t reflect.Type) (*lower.Layout, *engine.Binding, error) {
-	b := &builder{structs: make(map[reflect.Type]*lower.Layout)}
+	b := &builder{structs: make(map[reflect.Type]*lower.Layout), open: make(map[reflect.Type]bool)}
 	l, err := b.structure(t)
 	if err != nil {
 		return nil, nil, err
@@ -275,7 +276,12 @@ func (b *builder) mapping(v *lower.ValueLayout, t reflect.Type, text *typeText) 
 			return nil, mismatch(t, text)
 		}
 		kt, et = text.args[0], text.args[1]
+	} else if b.open[t] {
+		return nil, fmt.Errorf("the map type %s holds itself, which no Thrift type does", t)
 	}
+	outer := b.open[t]
+	b.open[t] = true
+	defer func() { b.open[t] = outer }()
 	key, err := b.value(t.Key(), kt)
 	if err != nil {
 		return nil, err
