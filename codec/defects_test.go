@@ -442,3 +442,41 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+type odd struct {
+	E hue `frugal:"1,default,hue"`
+}
+
+type hue int64
+
+func TestFaultsInValuesOfMapsNameTheirKey(t *testing.T) {
+	bad := odd{1 << 40}
+	type maps struct {
+		Typed   map[string]*odd           `frugal:"1,default,map<string:odd>"`
+		Generic map[[16]byte]odd          `frugal:"2,default,map<uuid:odd>"`
+		Lists   map[string][]odd          `frugal:"3,default,map<string:list<odd>>"`
+		Nested  map[int32]map[string]*odd `frugal:"4,default,map<i32:map<string:odd>>"`
+	}
+	long := strings.Repeat("k", 2000)
+	for _, opts := range [][]Option{nil, {Deterministic()}, {Use(Compact)}, {Use(Compact), Deterministic()}} {
+		c, err := For[maps](opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, v := range map[string]*maps{
+			`Typed["a"].E`:       {Typed: map[string]*odd{"a": &bad}},
+			`Generic[entry].E`:   {Generic: map[[16]byte]odd{{1}: bad}},
+			`Lists["a"][0].E`:    {Lists: map[string][]odd{"a": {bad}}},
+			`Nested[-7]["b"].E`:  {Nested: map[int32]map[string]*odd{-7: {"b": &bad}}},
+			`Typed["` + long[:1]: {Typed: map[string]*odd{long: &bad}},
+		} {
+			dst, err := c.Append([]byte("before"), v)
+			if string(dst) != "before" || err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%q, %v, want a fault at %s", dst, err, want)
+			}
+			if _, err := c.AppendSegments(nil, nil, v, 1); err == nil {
+				t.Errorf("%s: segments are made", want)
+			}
+		}
+	}
+}
