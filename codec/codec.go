@@ -25,11 +25,17 @@ func For[T any](opts ...Option) (*Codec[T], error) {
 	t := reflect.TypeFor[T]()
 	if len(opts) == 0 {
 		c, err := shared.codec(t)
-		return &Codec[T]{c: c}, err
+		if err != nil {
+			return nil, err
+		}
+		return &Codec[T]{c: c}, nil
 	}
 	cfg := newConfig(opts)
 	c, err := compile(t, cfg, shared.pool)
-	return &Codec[T]{c, cfg.protocol}, err
+	if err != nil {
+		return nil, err
+	}
+	return &Codec[T]{c, cfg.protocol}, nil
 }
 
 // Append appends the encoding of v to dst. On an error it returns dst as it was.
@@ -230,7 +236,11 @@ func (s *space) codec(t reflect.Type) (*compiled, error) {
 		v, _ = s.types.LoadOrStore(t, new(once))
 	}
 	o := v.(*once)
-	o.Do(func() { o.c, o.err = compile(t, newConfig(nil), s.pool) })
+	o.Do(func() {
+		// What stays if InitDefault of the type panics.
+		o.err = &TypeError{Type: t, Reason: "its compilation did not end"}
+		o.c, o.err = compile(t, newConfig(nil), s.pool)
+	})
 	return o.c, o.err
 }
 

@@ -480,3 +480,23 @@ func TestFaultsInValuesOfMapsNameTheirKey(t *testing.T) {
 		}
 	}
 }
+
+type panics struct {
+	A int64 `frugal:"1,default,i64"`
+}
+
+func (*panics) InitDefault() { panic("no defaults today") }
+
+func TestATypeWhoseDefaultsPanicStaysAnError(t *testing.T) {
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic of InitDefault is lost")
+			}
+		}()
+		_, _ = Size(&panics{})
+	}()
+	if _, err := Size(&panics{}); err == nil {
+		t.Error("the type is taken at the second use")
+	}
+}
