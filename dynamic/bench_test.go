@@ -53,6 +53,8 @@ func jobs(tb testing.TB, s shape) []job {
 		values[i] = out[i].Node
 	}
 	buf := make([]byte, 0, 2*len(s.message))
+	var pool dynamic.TreePool
+	var tree dynamic.Tree
 	return []job{
 		{"check", func() { must(v.Check()) }},
 		{"get-one", func() { _, err := one.Get(v.Node); must(err) }},
@@ -66,6 +68,20 @@ func jobs(tb testing.TB, s shape) []job {
 			for it.Next() {
 			}
 			must(it.Err())
+		}},
+		{"tree-load", func() { must(tree.Load(v)) }},
+		{"tree-open", func() { must(tree.Open(v)); tree.Root().Get(s.one[0]) }},
+		{"tree-pooled", func() { t := pool.Get(); must(t.Load(v)); pool.Put(t) }},
+		{"tree-edit", func() {
+			must(tree.Load(v))
+			must(tree.Root().Get(s.one...).Set(s.replacement))
+			_, err := tree.Append(buf)
+			must(err)
+		}},
+		{"tree-sort", func() {
+			must(tree.Load(v))
+			tree.Root().Sort(func(a, b dynamic.Item) int { return int(b.ID()) - int(a.ID()) })
+			tree.Root().First().Filter(func(i dynamic.Item) bool { return i.Len() == 0 })
 		}},
 	}
 }
@@ -86,7 +102,7 @@ func BenchmarkDynamic(b *testing.B) {
 func TestWorkOnReusedMemoryAllocatesNothing(t *testing.T) {
 	for _, s := range shapes() {
 		for _, j := range jobs(t, s) {
-			if n := testing.AllocsPerRun(50, j.run); n != 0 {
+			if n := allocations(j.run); n != 0 {
 				t.Errorf("%s/%s: %v allocations", j.name, s.name, n)
 			}
 		}

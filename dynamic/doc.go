@@ -22,6 +22,10 @@
 // replaced, deleted and inserted parts, many in one pass. Counts of containers
 // are put right.
 //
+// A [Tree] is a message taken apart, for many changes that depend on one
+// another: its parts are visited, replaced, added, moved, sorted, filtered and
+// merged, and written back.
+//
 // A [Trimmer] cuts messages down to the fields of a smaller type or of a mask.
 //
 // # Aliasing and concurrency
@@ -29,7 +33,7 @@
 // Nodes, values and iterators alias the bytes they were made from, with their
 // capacity cut; nothing in the package writes to these. So any number of
 // goroutines may read one message, as long as nobody changes its bytes. What was
-// appended to a buffer aliases nothing else.
+// appended to a buffer aliases nothing else. A Tree is for one goroutine at a time.
 //
 // # Errors
 //

@@ -1,6 +1,7 @@
 package dynamic_test
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/thrum-rpc/thrum/dynamic"
@@ -52,4 +53,102 @@ func Example() {
 	// 350 <nil>
 	// map[items:[map[name:pen price:120] map[name:ink price:300]]] <nil>
 	// type mismatch: a string or binary expected, got i64 (offset 0) [type-mismatch]
+}
+
+// shelf is a struct with a list of books.
+func shelf() *schema.Type {
+	book := schema.NewStruct(schema.DeclSpec{Name: "Book"}, schema.PlainStruct)
+	book.Complete([]*schema.Field{
+		schema.NewField(schema.FieldSpec{ID: 1, Name: "title", Type: schema.Basic(schema.String)}),
+		schema.NewField(schema.FieldSpec{ID: 2, Name: "pages", Type: schema.Basic(schema.I32)}),
+	})
+	shelf := schema.NewStruct(schema.DeclSpec{Name: "Shelf"}, schema.PlainStruct)
+	shelf.Complete([]*schema.Field{
+		schema.NewField(schema.FieldSpec{ID: 1, Name: "owner", Type: schema.Basic(schema.String)}),
+		schema.NewField(schema.FieldSpec{ID: 2, Name: "books", Type: schema.ListOf(book.Type())}),
+	})
+	return shelf.Type()
+}
+
+func books() dynamic.Value {
+	b, err := dynamic.AppendAny(nil, shelf(), map[string]any{"owner": "Ada", "books": []any{
+		map[string]any{"title": "Long", "pages": 900}, map[string]any{"title": "Short", "pages": 90}, map[string]any{"title": "Leaflet", "pages": 2}}})
+	if err != nil {
+		fmt.Println(err)
+	}
+	return dynamic.NewValue(shelf(), b)
+}
+
+func ExampleTree() {
+	var tree dynamic.Tree // or one of a TreePool
+	if err := tree.Load(books()); err != nil {
+		fmt.Println(err)
+		return
+	}
+	pages := func(book dynamic.Item) int64 {
+		v, _ := book.Get(dynamic.Name("pages")).Value()
+		n, _ := v.Int()
+		return n
+	}
+	list := tree.Root().Get(dynamic.Name("books"))
+	list.Filter(func(book dynamic.Item) bool { return pages(book) > 10 })
+	list.Sort(func(a, b dynamic.Item) int { return cmp.Compare(pages(a), pages(b)) })
+
+	message, err := tree.Append(nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(dynamic.NewValue(shelf(), message).Any())
+	// Output:
+	// map[books:[map[pages:90 title:Short] map[pages:900 title:Long]] owner:Ada] <nil>
+}
+
+func ExampleNewMask() {
+	mask, err := dynamic.NewMask(shelf(), "books(title)")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	message, _, err := mask.Append(nil, books().Raw())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(dynamic.NewValue(shelf(), message).Any())
+
+	_, err = dynamic.NewMask(shelf(), "books(titel)")
+	fmt.Println(err)
+	// Output:
+	// map[books:[map[title:Long] map[title:Short] map[title:Leaflet]]] <nil>
+	// Book has no field titel at books (offset 6) [unknown-field]
+}
+
+func ExampleCompileAll() {
+	paths, err := dynamic.CompileAll(shelf(),
+		[]dynamic.Step{dynamic.Name("owner")},
+		[]dynamic.Step{dynamic.Name("books"), dynamic.Index(1), dynamic.Name("title")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	found := make([]dynamic.Value, paths.Len())
+	if err := paths.Get(books().Node, found); err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(found[0].Text())
+	fmt.Println(found[1].Text())
+
+	// The same paths set; a Node that does not exist deletes.
+	message, err := paths.AppendSet(nil, books().Node, []dynamic.Node{{}, dynamic.NewString("Shorter")})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(dynamic.NewValue(shelf(), message).Any())
+	// Output:
+	// Ada <nil>
+	// Short <nil>
+	// map[books:[map[pages:900 title:Long] map[pages:90 title:Shorter] map[pages:2 title:Leaflet]]] <nil>
 }

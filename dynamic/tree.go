@@ -1,0 +1,349 @@
+package dynamic
+
+import (
+	"math"
+	"sync"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds the tree of a message, and going about in it.
+
+// Tree is a message taken apart, to be changed in many places and written
+// back. Its memory is used again by the next message, so a tree that is reused
+// allocates nothing once it is warm. The zero Tree is empty and ready. It is
+// for one goroutine at a time.
+//
+// A tree aliases the message that it was given until the next one or Reset;
+// what is put into it later is copied, and stays in its memory until then even if it is replaced. Parts that nobody changed are written
+// back as the bytes they were. A part takes 44 bytes of memory, and a byte of the message
+// makes at most one.
+type Tree struct {
+	src    []byte
+	own    []byte // the bytes of what was put into the tree
+	nodes  []node // nodes[0] is nobody, nodes[1] the root
+	schema *schema.Type
+	order  []uint32 // scratch for sorting
+}
+
+// node is a part of the tree. It holds no Go pointers: places are offsets into
+// src or own, relatives are indexes into nodes, 0 for none.
+//
+// A node that was changed, or that holds one, is marked, and so is all above it.
+type node struct {
+	start, end     uint32 // the value's bytes
+	label          uint32 // a field's id, or where an entry's key starts
+	labelEnd       uint32 // where an entry's key ends
+	parent         uint32
+	next, prev     uint32 // siblings; the first one's prev is the last
+	first          uint32 // the first part
+	count          uint32 // of parts
+	typ, key, elem thriftwire.Type
+	flags          uint8
+}
+
+const (
+	partsLoaded  = 1 << iota // the parts are nodes
+	partsChanged             // the bytes are out of date
+	valueOwned               // start and end are in own
+	labelOwned               // label and labelEnd are in own
+)
+
+// TreePool hands out trees and takes them back. The zero TreePool is ready. It
+// is safe for concurrent use.
+type TreePool struct{ pool sync.Pool }
+
+// Get returns an empty tree, if possible one with memory.
+func (p *TreePool) Get() *Tree {
+	if t, ok := p.pool.Get().(*Tree); ok {
+		return t
+	}
+	return new(Tree)
+}
+
+// Put resets a tree, which nobody may use any more, and keeps its memory.
+func (p *TreePool) Put(t *Tree) {
+	t.Reset()
+	p.pool.Put(t)
+}
+
+// Reset empties the tree and keeps its memory. Items of it do not exist any more.
+func (t *Tree) Reset() {
+	t.src, t.schema = nil, nil
+	t.own, t.nodes = t.own[:0], t.nodes[:0]
+}
+
+// Load takes apart the value at the front of v's bytes, all the way down.
+// After an error the tree is empty.
+func (t *Tree) Load(v Value) error {
+	if f := t.start(v); f != nil {
+		return f
+	}
+	l := loader{t: t, b: t.src, deep: true}
+	return t.finish(l.value(1, v.typ, 0, maxDepth))
+}
+
+// Open checks the value at the front of v's bytes as Load does, and takes it
+// apart as its parts are reached: less work if they are few.
+func (t *Tree) Open(v Value) error {
+	if f := t.start(v); f != nil {
+		return f
+	}
+	l := loader{t: t, b: t.src}
+	return t.finish(l.value(1, v.typ, 0, maxDepth))
+}
+
+// start makes the root.
+func (t *Tree) start(v Value) *diag.Fault {
+	t.Reset()
+	if !v.Exists() {
+		return notFound()
+	}
+	if len(v.data) > math.MaxInt32 {
+		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
+	}
+	if cap(t.nodes) == 0 {
+		// Numbers and short strings make most parts.
+		t.nodes = make([]node, 0, 8+len(v.data)/16)
+	}
+	t.src, t.schema = v.data, v.schema
+	t.nodes = append(t.nodes, node{}, node{typ: v.typ})
+	return nil
+}
+
+// finish completes the root, whose value ends at end unless there is a fault.
+func (t *Tree) finish(end int, f *diag.Fault) error {
+	if f != nil {
+		t.Reset()
+		return f
+	}
+	t.nodes[1].end = uint32(end)
+	return nil
+}
+
+// Root returns the whole.
+func (t *Tree) Root() Item { return Item{t, 1} }
+
+// Item is a part of a tree: a field, an element, an entry or the whole. It is
+// a handle; the zero Item does not exist. What it leads to changes as the tree
+// does, and is gone after the tree's Reset.
+type Item struct {
+	tree *Tree
+	at   uint32
+}
+
+// get returns the item's node, nil if it does not exist.
+func (i Item) get() *node {
+	if i.tree == nil || i.at == 0 || int(i.at) >= len(i.tree.nodes) {
+		return nil
+	}
+	return &i.tree.nodes[i.at]
+}
+
+// Exists reports whether there is a part.
+func (i Item) Exists() bool { return i.get() != nil }
+
+// WireType returns the wire type, Stop if there is no part.
+func (i Item) WireType() thriftwire.Type {
+	if n := i.get(); n != nil {
+		return n.typ
+	}
+	return thriftwire.Stop
+}
+
+// Type returns the type by the schema. It is nil without a schema, and where
+// the message has another wire type. It looks at all above the item.
+func (i Item) Type() *schema.Type {
+	if typ := i.declared(); i.Exists() && agrees(typ, i.WireType()) {
+		return typ
+	}
+	return nil
+}
+
+// declared returns the type that the schema has at the item's place.
+func (i Item) declared() *schema.Type {
+	n := i.get()
+	if n == nil {
+		return nil
+	}
+	if i.at == 1 {
+		return i.tree.schema
+	}
+	above := Item{i.tree, n.parent}.Type()
+	if above == nil {
+		return nil
+	}
+	if above.Kind() != schema.Struct {
+		return above.Elem()
+	}
+	if f := above.Struct().FieldByID(int32(int16(n.label))); f != nil {
+		return f.Type()
+	}
+	return nil
+}
+
+// ID returns the id of a field.
+func (i Item) ID() int16 {
+	if n := i.get(); n != nil {
+		return int16(n.label)
+	}
+	return 0
+}
+
+// Key returns the key of an entry, which aliases the message or the tree. It
+// does not exist for other parts.
+func (i Item) Key() Node {
+	n := i.get()
+	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].typ != thriftwire.Map {
+		return Node{}
+	}
+	return Node{i.tree.nodes[n.parent].key, i.tree.labelBytes(n)}
+}
+
+// buffer returns src or own, where a node has its value.
+func (t *Tree) buffer(n *node) []byte {
+	if n.flags&valueOwned != 0 {
+		return t.own
+	}
+	return t.src
+}
+
+// labelBytes returns an entry's key.
+func (t *Tree) labelBytes(n *node) []byte {
+	b := t.src
+	if n.flags&labelOwned != 0 {
+		b = t.own
+	}
+	return b[n.label:n.labelEnd:n.labelEnd]
+}
+
+// Value returns the part as a value. It aliases the message or, until its
+// Reset, the tree, unless something in the part was changed: then it is written anew.
+func (i Item) Value() (Value, error) {
+	n := i.get()
+	if n == nil {
+		return Value{}, notFound()
+	}
+	if n.flags&partsChanged == 0 {
+		return Value{Node{n.typ, i.tree.buffer(n)[n.start:n.end:n.end]}, i.Type()}, nil
+	}
+	b, err := i.AppendTo(nil)
+	return Value{Node{n.typ, b}, i.Type()}, err
+}
+
+// Len returns the number of fields, elements or entries, 0 for parts without any.
+func (i Item) Len() int {
+	if n := i.parts(); n != nil {
+		return int(n.count)
+	}
+	return 0
+}
+
+// parts returns the item's node with its parts loaded, nil if it cannot have any.
+func (i Item) parts() *node {
+	n := i.get()
+	if n == nil || n.flags&partsLoaded != 0 {
+		return n
+	}
+	switch n.typ {
+	case thriftwire.Struct, thriftwire.List, thriftwire.Set, thriftwire.Map:
+		if i.tree.expand(i.at) {
+			return &i.tree.nodes[i.at]
+		}
+	}
+	return nil
+}
+
+// Parent returns what the item is a part of.
+func (i Item) Parent() Item {
+	if n := i.get(); n != nil {
+		return i.tree.item(n.parent)
+	}
+	return Item{}
+}
+
+// First returns the first field, element or entry.
+func (i Item) First() Item {
+	if n := i.parts(); n != nil {
+		return i.tree.item(n.first)
+	}
+	return Item{}
+}
+
+// Last returns the last field, element or entry.
+func (i Item) Last() Item {
+	if n := i.parts(); n != nil && n.first != 0 {
+		return Item{i.tree, i.tree.nodes[n.first].prev}
+	}
+	return Item{}
+}
+
+// Next returns the part after the item among those beside it.
+func (i Item) Next() Item {
+	if n := i.get(); n != nil {
+		return i.tree.item(n.next)
+	}
+	return Item{}
+}
+
+// item returns the item for a node, which may be none.
+func (t *Tree) item(at uint32) Item {
+	if at == 0 {
+		return Item{}
+	}
+	return Item{t, at}
+}
+
+// Get returns the part that the path leads to, if there is one. Names need a
+// schema; a step that the schema or the message does not have leads to nothing.
+func (i Item) Get(path ...Step) Item {
+	for _, s := range path {
+		if i.parts() == nil {
+			return Item{}
+		}
+		s, f := s.resolve(i.Type())
+		if f != nil {
+			return Item{}
+		}
+		s = s.at(i.WireType())
+		if i = i.find(&s); s.want != thriftwire.Stop && i.WireType() != s.want {
+			return Item{}
+		}
+	}
+	return i
+}
+
+// find returns the part that a resolved step leads to.
+func (i Item) find(s *Step) Item {
+	t, n := i.tree, i.parts()
+	if n == nil {
+		return Item{}
+	}
+	switch {
+	case s.kind == stepField && n.typ == thriftwire.Struct:
+		for k := n.first; k != 0; k = t.nodes[k].next {
+			if t.nodes[k].label == uint32(uint16(s.num)) {
+				return Item{t, k}
+			}
+		}
+	case s.kind == stepIndex && (n.typ == thriftwire.List || n.typ == thriftwire.Set):
+		if uint64(s.num) >= uint64(n.count) {
+			return Item{}
+		}
+		k := n.first
+		for range s.num {
+			k = t.nodes[k].next
+		}
+		return Item{t, k}
+	case n.typ == thriftwire.Map && s.fits(n.key):
+		for k := n.first; k != 0; k = t.nodes[k].next {
+			key := t.labelBytes(&t.nodes[k])
+			if s.sameKey(key, 0, len(key), n.key) {
+				return Item{t, k}
+			}
+		}
+	}
+	return Item{}
+}

@@ -1,0 +1,336 @@
+package dynamic
+
+import (
+	"math"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds the changing of trees.
+
+// changed marks a node and all above it.
+func (t *Tree) changed(at uint32) {
+	for at != 0 && t.nodes[at].flags&partsChanged == 0 {
+		t.nodes[at].flags |= partsChanged
+		at = t.nodes[at].parent
+	}
+}
+
+// keep copies bytes into the tree and returns their place.
+func (t *Tree) keep(b []byte) (start, end uint32, f *diag.Fault) {
+	if len(t.own)+len(b) > math.MaxInt32 {
+		return 0, 0, diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
+	}
+	start = uint32(len(t.own))
+	t.own = append(t.own, b...)
+	return start, uint32(len(t.own)), nil
+}
+
+// Set replaces the item's value by x, which is copied. Parts that the item had
+// are gone. A value of another wire type than the schema's, or than the elements
+// beside it have, is a TypeMismatch.
+func (i Item) Set(x Node) error { return asError(i.set(x, i.declared())) }
+
+// asError returns f as an error that is nil if f is.
+func asError(f *diag.Fault) error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
+
+// set is Set where the schema has typ.
+func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
+	n := i.get()
+	if n == nil {
+		return notFound()
+	}
+	t := i.tree
+	above := &t.nodes[n.parent]
+	contained := i.at != 1 && above.typ != thriftwire.Struct
+	if contained && above.count > 1 && x.typ != n.typ {
+		return x.refused(n.typ.String())
+	}
+	if f := admit(x, typ); f != nil {
+		return f
+	}
+	start, end, f := t.keep(x.data)
+	if f != nil {
+		return f
+	}
+	n.typ, n.start, n.end = x.typ, start, end
+	n.first, n.count = 0, 0
+	n.flags = n.flags&^(partsLoaded|partsChanged) | valueOwned
+	if contained {
+		above.elem = x.typ
+	}
+	t.changed(n.parent)
+	return nil
+}
+
+// admit checks a value that is to stand where the schema has typ.
+func admit(x Node, typ *schema.Type) *diag.Fault {
+	var e editor
+	return e.accept(x, typ, x.typ)
+}
+
+// Put sets the part that the step leads to, which it adds if it is absent: a
+// field or entry after the others, an element in the gap that Before or End
+// names. It returns the part. Indexes must exist.
+func (i Item) Put(s Step, x Node) (Item, error) {
+	if !i.Exists() {
+		return Item{}, notFound()
+	}
+	n := i.parts()
+	if n == nil {
+		return Item{}, wrongType(-1, "a struct or container", i.WireType().String())
+	}
+	s, f := s.resolve(i.Type())
+	if f != nil {
+		return Item{}, f
+	}
+	s = s.at(n.typ)
+	if part := i.find(&s); part.Exists() {
+		return part, asError(part.set(x, s.typ))
+	}
+	part, f := i.add(&s, x)
+	return part, asError(f)
+}
+
+// add adds the part that a resolved step leads to.
+func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
+	t, n := i.tree, i.parts()
+	part := node{flags: valueOwned | labelOwned}
+	before, f := i.gap(s)
+	if f == nil {
+		f = admit(x, s.typ)
+	}
+	switch {
+	case f != nil:
+		return Item{}, f
+	case n.typ != thriftwire.Struct && n.count > 0 && x.typ != n.elem:
+		return Item{}, x.refused(n.elem.String())
+	case n.count == math.MaxInt32 || len(t.nodes) == math.MaxInt32:
+		return Item{}, diag.NewFault(diag.SizeLimit, -1, "more parts than a tree can hold")
+	}
+	size := len(t.own)
+	switch n.typ {
+	case thriftwire.Struct:
+		part.label = uint32(uint16(s.num))
+	case thriftwire.Map:
+		t.own = s.appendKey(t.own, n.key)
+		part.label, part.labelEnd = uint32(size), uint32(len(t.own))
+	}
+	if part.start, part.end, f = t.keep(x.data); f != nil {
+		t.own = t.own[:size]
+		return Item{}, f
+	}
+	part.typ, n.elem = x.typ, x.typ
+	at := uint32(len(t.nodes))
+	t.nodes = append(t.nodes, part)
+	t.link(i.at, at, before.at)
+	return Item{t, at}, nil
+}
+
+// gap returns the part before which a resolved step adds a part, none for the
+// end, or says why it cannot.
+func (i Item) gap(s *Step) (before Item, f *diag.Fault) {
+	n := i.parts()
+	switch n.typ {
+	case thriftwire.Struct:
+		if s.kind == stepField {
+			return Item{}, nil
+		}
+	case thriftwire.Map:
+		if s.kind > stepNumber {
+			return Item{}, i.chooseKey(s)
+		}
+	default:
+		switch {
+		case s.kind == stepEnd || s.kind == stepBefore && s.num == int64(n.count):
+			return Item{}, nil
+		case s.kind == stepBefore && uint64(s.num) < uint64(n.count):
+			at := Index(int(s.num))
+			return i.find(&at), nil
+		case s.kind == stepIndex || s.kind == stepBefore:
+			return Item{}, outOfRange(-1, int(n.count))
+		}
+	}
+	return Item{}, wrongType(-1, "a value that "+s.String()+" leads into", n.typ.String())
+}
+
+// chooseKey sees that the step can be a key of the map. An empty map takes the
+// type of the first key.
+func (i Item) chooseKey(s *Step) *diag.Fault {
+	n := i.get()
+	if n.count == 0 {
+		if typ := i.Type(); typ != nil {
+			n.key = wireOf(typ.Key())
+		} else if !s.fits(n.key) {
+			n.key = s.keyType()
+		}
+	}
+	if !s.fits(n.key) {
+		return diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" cannot be a key of the map")
+	}
+	return nil
+}
+
+// link puts a node among the parts of parent, before one of them or, if that
+// is 0, at the end.
+func (t *Tree) link(parent, at, before uint32) {
+	p, n := &t.nodes[parent], &t.nodes[at]
+	n.parent, n.next = parent, before
+	switch {
+	case p.first == 0:
+		p.first, n.prev = at, at
+	case before == 0:
+		last := t.nodes[p.first].prev
+		n.prev, t.nodes[last].next, t.nodes[p.first].prev = last, at, at
+	default:
+		n.prev, t.nodes[before].prev = t.nodes[before].prev, at
+		if p.first == before {
+			p.first = at
+		} else {
+			t.nodes[n.prev].next = at
+		}
+	}
+	p.count++
+	t.changed(parent)
+}
+
+// unlink takes a node out from among its siblings.
+func (t *Tree) unlink(at uint32) {
+	n := &t.nodes[at]
+	p := &t.nodes[n.parent]
+	switch {
+	case p.first == at:
+		if p.first = n.next; n.next != 0 {
+			t.nodes[n.next].prev = n.prev
+		}
+	case n.next == 0:
+		t.nodes[n.prev].next = 0
+		t.nodes[p.first].prev = n.prev
+	default:
+		t.nodes[n.prev].next = n.next
+		t.nodes[n.next].prev = n.prev
+	}
+	p.count--
+	t.changed(n.parent)
+	n.parent, n.next, n.prev = 0, 0, 0
+}
+
+// Remove takes the item out of the tree. The whole cannot be removed, nor what
+// has been already.
+func (i Item) Remove() error {
+	n := i.get()
+	if n == nil || n.parent == 0 {
+		return notFound()
+	}
+	i.tree.unlink(i.at)
+	return nil
+}
+
+// MoveBefore moves the item, with all its parts, to the place before another
+// one of the same struct or container, or to the end if that does not exist.
+func (i Item) MoveBefore(other Item) error {
+	n := i.get()
+	if n == nil || n.parent == 0 {
+		return notFound()
+	}
+	parent := n.parent
+	if o := other.get(); o != nil && (other.tree != i.tree || o.parent != parent) {
+		return diag.NewFault(diag.InvalidValue, -1, "the items are not parts of one struct or container")
+	}
+	if other.at == i.at && other.Exists() {
+		return nil
+	}
+	i.tree.unlink(i.at)
+	at := other.at
+	if !other.Exists() {
+		at = 0
+	}
+	i.tree.link(parent, i.at, at)
+	return nil
+}
+
+// Sort puts the parts of the item in order, equal ones as they stood. compare
+// returns a negative number if a comes first; it must not change the tree.
+func (i Item) Sort(compare func(a, b Item) int) {
+	n := i.parts()
+	if n == nil || n.count < 2 {
+		return
+	}
+	t := i.tree
+	t.order = t.order[:0]
+	for k := n.first; k != 0; k = t.nodes[k].next {
+		t.order = append(t.order, k)
+	}
+	order := t.order
+	t.order = nil // so that a Sort within compare has memory of its own
+	slices.SortStableFunc(order, func(a, b uint32) int { return compare(Item{t, a}, Item{t, b}) })
+	n = &t.nodes[i.at]
+	n.first = order[0]
+	last := order[len(order)-1]
+	for k, at := range order {
+		part := &t.nodes[at]
+		part.prev, part.next = last, 0
+		if k+1 < len(order) {
+			part.next = order[k+1]
+		}
+		last = at
+	}
+	t.order = order
+	t.changed(i.at)
+}
+
+// Filter removes the parts for which keep is false and returns how many. keep
+// must not add or remove parts.
+func (i Item) Filter(keep func(Item) bool) int {
+	removed := 0
+	for part := i.First(); part.Exists(); {
+		next := part.Next()
+		if !keep(part) {
+			i.tree.unlink(part.at)
+			removed++
+		}
+		part = next
+	}
+	return removed
+}
+
+// Merge puts copies of all parts of other, of any tree, into the item, which
+// must be of the same kind: elements come after those that are there, fields
+// and entries take the place of those with the same id or key. After an error some
+// parts may have been put.
+func (i Item) Merge(other Item) error {
+	if !i.Exists() || !other.Exists() {
+		return notFound()
+	}
+	if i.WireType() != other.WireType() {
+		return wrongType(-1, i.WireType().String(), other.WireType().String())
+	}
+	if other == i {
+		return nil
+	}
+	for part := other.First(); part.Exists(); part = part.Next() {
+		v, err := part.Value()
+		if err != nil {
+			return err
+		}
+		step := End()
+		switch i.WireType() {
+		case thriftwire.Struct:
+			step = Field(part.ID())
+		case thriftwire.Map:
+			step = NodeKey(part.Key())
+		}
+		if _, err := i.Put(step, v.Node); err != nil {
+			return err
+		}
+	}
+	return nil
+}

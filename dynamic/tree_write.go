@@ -1,0 +1,85 @@
+package dynamic
+
+import (
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds the writing of trees.
+
+// AppendTo appends the part as it is now to dst, which must not overlap the
+// message. After an error dst is returned as it was.
+func (i Item) AppendTo(dst []byte) ([]byte, error) {
+	n := i.get()
+	if n == nil {
+		return dst, notFound()
+	}
+	w := treeWriter{t: i.tree, dst: dst}
+	if f := w.value(n, maxDepth); f != nil {
+		return dst, f
+	}
+	return w.dst, nil
+}
+
+// Append appends the whole tree to dst; see [Item.AppendTo].
+func (t *Tree) Append(dst []byte) ([]byte, error) { return t.Root().AppendTo(dst) }
+
+// treeWriter writes a tree. Neighbours that are as they were in src are copied
+// together.
+type treeWriter struct {
+	t   *Tree
+	dst []byte
+}
+
+func (w *treeWriter) value(n *node, depth int) *diag.Fault {
+	if n.flags&partsChanged == 0 {
+		w.dst = append(w.dst, w.t.buffer(n)[n.start:n.end]...)
+		return nil
+	}
+	if depth <= 0 {
+		return fault(thriftwire.ErrDepth, -1)
+	}
+	switch n.typ {
+	case thriftwire.Struct:
+	case thriftwire.Map:
+		w.dst = thriftwire.AppendMap(w.dst, n.key, n.elem, int(n.count))
+	default:
+		w.dst = thriftwire.AppendList(w.dst, n.elem, int(n.count))
+	}
+	from, to := uint32(0), uint32(0) // a stretch of src that is to be copied
+	for k := n.first; k != 0; {
+		part := &w.t.nodes[k]
+		k = part.next
+		if part.flags&(partsChanged|valueOwned|labelOwned) == 0 {
+			start := part.start
+			switch n.typ {
+			case thriftwire.Struct:
+				start -= 3
+			case thriftwire.Map:
+				start = part.label
+			}
+			if start != to {
+				w.dst = append(w.dst, w.t.src[from:to]...)
+				from = start
+			}
+			to = part.end
+			continue
+		}
+		w.dst = append(w.dst, w.t.src[from:to]...)
+		from, to = 0, 0
+		switch n.typ {
+		case thriftwire.Struct:
+			w.dst = thriftwire.AppendField(w.dst, part.typ, int16(part.label))
+		case thriftwire.Map:
+			w.dst = append(w.dst, w.t.labelBytes(part)...)
+		}
+		if f := w.value(part, depth-1); f != nil {
+			return f
+		}
+	}
+	w.dst = append(w.dst, w.t.src[from:to]...)
+	if n.typ == thriftwire.Struct {
+		w.dst = thriftwire.AppendStop(w.dst)
+	}
+	return nil
+}
