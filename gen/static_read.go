@@ -127,7 +127,7 @@ func (w *staticCode) readList(x string, t *schema.Type, k int, path string) {
 		w.read(at, elem, k+1, inner, false)
 		w.printf("}")
 	default:
-		w.printf("%s := make(%s, 0, %s.Capacity(b, i, n%d, %d))", list, w.goType(t), w.StaticRT(), n, w.memory(elem, false))
+		w.printf("%s := make(%s, 0, %s.Capacity(b, i, depth-%d, n%d, %d))", list, w.goType(t), w.StaticRT(), k, n, w.memory(elem, false))
 		w.printf("for i%[1]d := 0; i%[1]d < n%[1]d; i%[1]d++ {\nvar v%[1]d %[2]s", n, w.elemType(t))
 		w.read(fmt.Sprintf("v%d", n), elem, k+1, inner, false)
 		w.printf("l%[1]d = append(l%[1]d, v%[1]d)\n}", n)
@@ -139,17 +139,17 @@ func (w *staticCode) readList(x string, t *schema.Type, k int, path string) {
 func (w *staticCode) readStructs(n int, t *schema.Type, k int, path string) {
 	size := w.structMemory(t.Elem())
 	if w.inline(t) {
-		w.printf("l%d := make(%s, 0, %s.Capacity(b, i, n%d, %d))", n, w.goType(t), w.StaticRT(), n, size)
+		w.printf("l%d := make(%s, 0, %s.Capacity(b, i, depth-%d, n%d, %d))", n, w.goType(t), w.StaticRT(), k, n, size)
 		w.printf("for i%[1]d := 0; i%[1]d < n%[1]d; i%[1]d++ {\nl%[1]d = append(l%[1]d, %[2]s{})", n, w.structType(t.Elem()))
 		w.printf("v%[1]d := &l%[1]d[i%[1]d]", n)
 		w.readStruct(fmt.Sprintf("v%d", n), t.Elem(), k+1, path)
 		w.printf("}")
 		return
 	}
-	w.printf("l%d := make(%s, 0, %s.Capacity(b, i, n%d, 8))", n, w.goType(t), w.StaticRT(), n)
+	w.printf("l%d := make(%s, 0, %s.Capacity(b, i, depth-%d, n%d, 8))", n, w.goType(t), w.StaticRT(), k, n)
 	w.printf("var block%d []%s", n, w.structType(t.Elem()))
 	w.printf("for i%[1]d := 0; i%[1]d < n%[1]d; i%[1]d++ {\nif len(block%[1]d) == 0 {", n)
-	w.printf("block%[1]d = make([]%[2]s, %[3]s.Capacity(b, i, n%[1]d-i%[1]d, %[4]d))\n}", n, w.structType(t.Elem()), w.StaticRT(), size)
+	w.printf("block%[1]d = make([]%[2]s, %[3]s.Capacity(b, i, depth-%[5]d, n%[1]d-i%[1]d, %[4]d))\n}", n, w.structType(t.Elem()), w.StaticRT(), size, k)
 	w.printf("v%[1]d := &block%[1]d[0]\nblock%[1]d = block%[1]d[1:]", n)
 	w.readStruct(fmt.Sprintf("v%d", n), t.Elem(), k+1, path)
 	w.printf("l%[1]d = append(l%[1]d, v%[1]d)\n}", n)
@@ -161,7 +161,7 @@ func (w *staticCode) readMap(x string, t *schema.Type, k int, path string) {
 	w.printf("if n%d, i, f = %s.Map(b, i, depth-%d, %s, %s); f != nil {\nreturn i, f%s\n}",
 		n, w.StaticRT(), k, w.wireName(t.Key()), w.wireName(t.Elem()), path)
 	size := w.memory(t.Key(), false) + w.memory(t.Elem(), w.inline(t))
-	w.printf("m%[1]d := make(%[2]s, %[3]s.Capacity(b, i, n%[1]d, %[4]d))", n, w.goType(t), w.StaticRT(), size)
+	w.printf("m%[1]d := make(%[2]s, %[3]s.Capacity(b, i, depth-%[5]d, n%[1]d, %[4]d))", n, w.goType(t), w.StaticRT(), size, k)
 	w.printf("for range n%d {\nvar k%d %s", n, n, w.keyType(t))
 	key := fmt.Sprintf("k%d", n)
 	kt := t.Key()

@@ -201,7 +201,13 @@ func Map(b []byte, i, depth int, key, elem thriftwire.Type) (n, next int, f *dia
 }
 
 // Capacity returns how many of n values of size bytes may be allocated before
-// they are read at i: a length that merely claims is not believed further.
-func Capacity(b []byte, i, n, size int) int {
-	return max(1, min(n, (len(b)-i)*amplification/size))
+// they are read at i, in a container at that depth: a length that merely
+// claims is not believed further. Each level of nesting may claim half of what
+// the one around it may, so that a thousand of them cannot claim the same bytes each.
+func Capacity(b []byte, i, depth, n, size int) int {
+	level := min(max(0, MaxDepth-1-depth), 30)
+	return max(1, min(n, max(smallest, (len(b)-i)*amplification>>level)/size))
 }
+
+// smallest is the number of bytes that any container may allocate ahead.
+const smallest = 256

@@ -40,11 +40,18 @@ func text(b []byte) *diag.Fault { _, _, f := static.Bytes(b, 1); return f }
 func list(b []byte) *diag.Fault { _, _, f := static.List(b, 1, 9, thriftwire.I64); return f }
 
 func TestClaimedLengthsAreNotBelieved(t *testing.T) {
-	if got := static.Capacity(make([]byte, 100), 0, math.MaxInt32, 8); got > 16*100/8 {
+	if got := static.Capacity(make([]byte, 100), 0, static.MaxDepth-1, math.MaxInt32, 8); got > 16*100/8 {
 		t.Errorf("room for %d values of 8 bytes for 100 bytes of input", got)
 	}
-	if got := static.Capacity(make([]byte, 100), 0, 3, 8); got != 3 {
+	if got := static.Capacity(make([]byte, 100), 0, static.MaxDepth-1, 3, 8); got != 3 {
 		t.Errorf("Capacity = %d, want all 3", got)
+	}
+	total := 0
+	for depth := range static.MaxDepth {
+		total += 8 * static.Capacity(make([]byte, 1<<20), 0, depth, math.MaxInt32, 8)
+	}
+	if limit := 32<<20 + static.MaxDepth*256; total > limit {
+		t.Errorf("containers at every depth may claim %d bytes for 1 MiB of input, more than %d", total, limit)
 	}
 }
 

@@ -317,11 +317,11 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n2, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("more")
 			}
-			l2 := make([]*Choice, 0, static.Capacity(b, i, n2, 8))
+			l2 := make([]*Choice, 0, static.Capacity(b, i, depth-1, n2, 8))
 			var block2 []Choice
 			for i2 := 0; i2 < n2; i2++ {
 				if len(block2) == 0 {
-					block2 = make([]Choice, static.Capacity(b, i, n2-i2, 40))
+					block2 = make([]Choice, static.Capacity(b, i, depth-1, n2-i2, 40))
 				}
 				v2 := &block2[0]
 				block2 = block2[1:]

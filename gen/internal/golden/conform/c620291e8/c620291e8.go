@@ -407,7 +407,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n1, i, f = static.Map(b, i, depth-1, thriftwire.Bool, thriftwire.Struct); f != nil {
 				return i, f.Field("flags")
 			}
-			m1 := make(map[bool]*Item, static.Capacity(b, i, n1, 16))
+			m1 := make(map[bool]*Item, static.Capacity(b, i, depth-1, n1, 16))
 			for range n1 {
 				var k1 bool
 				if k1, i, f = static.Bool(b, i); f != nil {
@@ -428,7 +428,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n3, i, f = static.Map(b, i, depth-1, thriftwire.I8, thriftwire.Struct); f != nil {
 				return i, f.Field("tinies")
 			}
-			m3 := make(map[int8]*Item, static.Capacity(b, i, n3, 16))
+			m3 := make(map[int8]*Item, static.Capacity(b, i, depth-1, n3, 16))
 			for range n3 {
 				var k3 int8
 				if k3, i, f = static.I8(b, i); f != nil {
@@ -449,7 +449,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n5, i, f = static.Map(b, i, depth-1, thriftwire.Double, thriftwire.Struct); f != nil {
 				return i, f.Field("ratios")
 			}
-			m5 := make(map[float64]*Item, static.Capacity(b, i, n5, 16))
+			m5 := make(map[float64]*Item, static.Capacity(b, i, depth-1, n5, 16))
 			for range n5 {
 				var k5 float64
 				if k5, i, f = static.Double(b, i); f != nil {
@@ -470,7 +470,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n7, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.Struct); f != nil {
 				return i, f.Field("colors")
 			}
-			m7 := make(map[Color]*Item, static.Capacity(b, i, n7, 16))
+			m7 := make(map[Color]*Item, static.Capacity(b, i, depth-1, n7, 16))
 			for range n7 {
 				var k7 Color
 				var e8 int32
@@ -493,7 +493,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n10, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.Struct); f != nil {
 				return i, f.Field("datas")
 			}
-			m10 := make(map[string]*Item, static.Capacity(b, i, n10, 32))
+			m10 := make(map[string]*Item, static.Capacity(b, i, depth-1, n10, 32))
 			for range n10 {
 				var k10 string
 				var s11 []byte
@@ -516,7 +516,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n13, i, f = static.Map(b, i, depth-1, thriftwire.I64, thriftwire.Struct); f != nil {
 				return i, f.Field("longs")
 			}
-			m13 := make(map[int64]*Item, static.Capacity(b, i, n13, 16))
+			m13 := make(map[int64]*Item, static.Capacity(b, i, depth-1, n13, 16))
 			for range n13 {
 				var k13 int64
 				if k13, i, f = static.I64(b, i); f != nil {
@@ -537,7 +537,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n15, i, f = static.Map(b, i, depth-1, thriftwire.I16, thriftwire.Struct); f != nil {
 				return i, f.Field("shorts")
 			}
-			m15 := make(map[int16]*Item, static.Capacity(b, i, n15, 16))
+			m15 := make(map[int16]*Item, static.Capacity(b, i, depth-1, n15, 16))
 			for range n15 {
 				var k15 int16
 				if k15, i, f = static.I16(b, i); f != nil {

@@ -239,7 +239,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n1, i, f = static.Map(b, i, depth-1, thriftwire.Struct, thriftwire.String); f != nil {
 				return i, f.Field("names")
 			}
-			m1 := make(map[*Point]string, static.Capacity(b, i, n1, 24))
+			m1 := make(map[*Point]string, static.Capacity(b, i, depth-1, n1, 24))
 			for range n1 {
 				var k1 *Point
 				v2 := new(Point)

@@ -205,11 +205,11 @@ func (p *Tree) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n3, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("more")
 			}
-			l3 := make([]*Tree, 0, static.Capacity(b, i, n3, 8))
+			l3 := make([]*Tree, 0, static.Capacity(b, i, depth-1, n3, 8))
 			var block3 []Tree
 			for i3 := 0; i3 < n3; i3++ {
 				if len(block3) == 0 {
-					block3 = make([]Tree, static.Capacity(b, i, n3-i3, 64))
+					block3 = make([]Tree, static.Capacity(b, i, depth-1, n3-i3, 64))
 				}
 				v3 := &block3[0]
 				block3 = block3[1:]
@@ -225,7 +225,7 @@ func (p *Tree) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n4, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.Struct); f != nil {
 				return i, f.Field("named")
 			}
-			m4 := make(map[string]*Tree, static.Capacity(b, i, n4, 24))
+			m4 := make(map[string]*Tree, static.Capacity(b, i, depth-1, n4, 24))
 			for range n4 {
 				var k4 string
 				var s5 []byte

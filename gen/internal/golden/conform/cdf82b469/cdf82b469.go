@@ -486,7 +486,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n1, i, f = static.Map(b, i, depth-1, thriftwire.Bool, thriftwire.I8); f != nil {
 				return i, f.Field("flags")
 			}
-			m1 := make(map[bool]int8, static.Capacity(b, i, n1, 16))
+			m1 := make(map[bool]int8, static.Capacity(b, i, depth-1, n1, 16))
 			for range n1 {
 				var k1 bool
 				if k1, i, f = static.Bool(b, i); f != nil {
@@ -505,7 +505,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n2, i, f = static.Map(b, i, depth-1, thriftwire.I8, thriftwire.Bool); f != nil {
 				return i, f.Field("tinies")
 			}
-			m2 := make(map[int8]bool, static.Capacity(b, i, n2, 16))
+			m2 := make(map[int8]bool, static.Capacity(b, i, depth-1, n2, 16))
 			for range n2 {
 				var k2 int8
 				if k2, i, f = static.I8(b, i); f != nil {
@@ -524,7 +524,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n3, i, f = static.Map(b, i, depth-1, thriftwire.I16, thriftwire.I16); f != nil {
 				return i, f.Field("shorts")
 			}
-			m3 := make(map[int16]int16, static.Capacity(b, i, n3, 16))
+			m3 := make(map[int16]int16, static.Capacity(b, i, depth-1, n3, 16))
 			for range n3 {
 				var k3 int16
 				if k3, i, f = static.I16(b, i); f != nil {
@@ -543,7 +543,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n4, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.I32); f != nil {
 				return i, f.Field("numbers")
 			}
-			m4 := make(map[int32]int32, static.Capacity(b, i, n4, 16))
+			m4 := make(map[int32]int32, static.Capacity(b, i, depth-1, n4, 16))
 			for range n4 {
 				var k4 int32
 				if k4, i, f = static.I32(b, i); f != nil {
@@ -562,7 +562,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n5, i, f = static.Map(b, i, depth-1, thriftwire.I64, thriftwire.I64); f != nil {
 				return i, f.Field("longs")
 			}
-			m5 := make(map[int64]int64, static.Capacity(b, i, n5, 16))
+			m5 := make(map[int64]int64, static.Capacity(b, i, depth-1, n5, 16))
 			for range n5 {
 				var k5 int64
 				if k5, i, f = static.I64(b, i); f != nil {
@@ -581,7 +581,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n6, i, f = static.Map(b, i, depth-1, thriftwire.Double, thriftwire.Double); f != nil {
 				return i, f.Field("ratios")
 			}
-			m6 := make(map[float64]float64, static.Capacity(b, i, n6, 16))
+			m6 := make(map[float64]float64, static.Capacity(b, i, depth-1, n6, 16))
 			for range n6 {
 				var k6 float64
 				if k6, i, f = static.Double(b, i); f != nil {
@@ -600,7 +600,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n7, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.String); f != nil {
 				return i, f.Field("texts")
 			}
-			m7 := make(map[string]string, static.Capacity(b, i, n7, 32))
+			m7 := make(map[string]string, static.Capacity(b, i, depth-1, n7, 32))
 			for range n7 {
 				var k7 string
 				var s8 []byte
@@ -623,7 +623,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n10, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.I32); f != nil {
 				return i, f.Field("colors")
 			}
-			m10 := make(map[Color]Color, static.Capacity(b, i, n10, 16))
+			m10 := make(map[Color]Color, static.Capacity(b, i, depth-1, n10, 16))
 			for range n10 {
 				var k10 Color
 				var e11 int32
@@ -646,7 +646,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n13, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.Struct); f != nil {
 				return i, f.Field("items")
 			}
-			m13 := make(map[string]*Item, static.Capacity(b, i, n13, 24))
+			m13 := make(map[string]*Item, static.Capacity(b, i, depth-1, n13, 24))
 			for range n13 {
 				var k13 string
 				var s14 []byte
@@ -669,7 +669,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n16, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.List); f != nil {
 				return i, f.Field("rows")
 			}
-			m16 := make(map[string][]int32, static.Capacity(b, i, n16, 40))
+			m16 := make(map[string][]int32, static.Capacity(b, i, depth-1, n16, 40))
 			for range n16 {
 				var k16 string
 				var s17 []byte
@@ -698,7 +698,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n19, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.Map); f != nil {
 				return i, f.Field("tables")
 			}
-			m19 := make(map[int32]map[int32]string, static.Capacity(b, i, n19, 16))
+			m19 := make(map[int32]map[int32]string, static.Capacity(b, i, depth-1, n19, 16))
 			for range n19 {
 				var k19 int32
 				if k19, i, f = static.I32(b, i); f != nil {
@@ -709,7 +709,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 				if n20, i, f = static.Map(b, i, depth-2, thriftwire.I32, thriftwire.String); f != nil {
 					return i, f.Key(static.KeyInt(int64(k19))).Field("tables")
 				}
-				m20 := make(map[int32]string, static.Capacity(b, i, n20, 24))
+				m20 := make(map[int32]string, static.Capacity(b, i, depth-2, n20, 24))
 				for range n20 {
 					var k20 int32
 					if k20, i, f = static.I32(b, i); f != nil {
@@ -733,7 +733,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n22, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.String); f != nil {
 				return i, f.Field("datas")
 			}
-			m22 := make(map[string][]byte, static.Capacity(b, i, n22, 40))
+			m22 := make(map[string][]byte, static.Capacity(b, i, depth-1, n22, 40))
 			for range n22 {
 				var k22 string
 				var s23 []byte

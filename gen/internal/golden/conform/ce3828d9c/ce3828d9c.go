@@ -149,7 +149,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n2, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("texts")
 			}
-			l2 := make([]string, 0, static.Capacity(b, i, n2, 16))
+			l2 := make([]string, 0, static.Capacity(b, i, depth-1, n2, 16))
 			for i2 := 0; i2 < n2; i2++ {
 				var v2 string
 				var s3 []byte

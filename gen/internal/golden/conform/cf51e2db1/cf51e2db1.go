@@ -565,7 +565,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n7, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("texts")
 			}
-			l7 := make([]string, 0, static.Capacity(b, i, n7, 16))
+			l7 := make([]string, 0, static.Capacity(b, i, depth-1, n7, 16))
 			for i7 := 0; i7 < n7; i7++ {
 				var v7 string
 				var s8 []byte
@@ -582,7 +582,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n9, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("datas")
 			}
-			l9 := make([][]byte, 0, static.Capacity(b, i, n9, 24))
+			l9 := make([][]byte, 0, static.Capacity(b, i, depth-1, n9, 24))
 			for i9 := 0; i9 < n9; i9++ {
 				var v9 []byte
 				var s10 []byte
@@ -614,11 +614,11 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n13, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("items")
 			}
-			l13 := make([]*Item, 0, static.Capacity(b, i, n13, 8))
+			l13 := make([]*Item, 0, static.Capacity(b, i, depth-1, n13, 8))
 			var block13 []Item
 			for i13 := 0; i13 < n13; i13++ {
 				if len(block13) == 0 {
-					block13 = make([]Item, static.Capacity(b, i, n13-i13, 16))
+					block13 = make([]Item, static.Capacity(b, i, depth-1, n13-i13, 16))
 				}
 				v13 := &block13[0]
 				block13 = block13[1:]
@@ -634,7 +634,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n14, i, f = static.List(b, i, depth-1, thriftwire.List); f != nil {
 				return i, f.Field("rows")
 			}
-			l14 := make([][]int32, 0, static.Capacity(b, i, n14, 24))
+			l14 := make([][]int32, 0, static.Capacity(b, i, depth-1, n14, 24))
 			for i14 := 0; i14 < n14; i14++ {
 				var v14 []int32
 				var n15 int
@@ -657,14 +657,14 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n16, i, f = static.List(b, i, depth-1, thriftwire.Map); f != nil {
 				return i, f.Field("tables")
 			}
-			l16 := make([]map[string]int32, 0, static.Capacity(b, i, n16, 8))
+			l16 := make([]map[string]int32, 0, static.Capacity(b, i, depth-1, n16, 8))
 			for i16 := 0; i16 < n16; i16++ {
 				var v16 map[string]int32
 				var n17 int
 				if n17, i, f = static.Map(b, i, depth-2, thriftwire.String, thriftwire.I32); f != nil {
 					return i, f.Index(i16).Field("tables")
 				}
-				m17 := make(map[string]int32, static.Capacity(b, i, n17, 24))
+				m17 := make(map[string]int32, static.Capacity(b, i, depth-2, n17, 24))
 				for range n17 {
 					var k17 string
 					var s18 []byte
@@ -688,7 +688,7 @@ func (p *T) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n19, i, f = static.List(b, i, depth-1, thriftwire.Set); f != nil {
 				return i, f.Field("sets")
 			}
-			l19 := make([][]int8, 0, static.Capacity(b, i, n19, 24))
+			l19 := make([][]int8, 0, static.Capacity(b, i, depth-1, n19, 24))
 			for i19 := 0; i19 < n19; i19++ {
 				var v19 []int8
 				var n20 int

@@ -160,11 +160,11 @@ func (p *Route) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n1, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("places")
 			}
-			l1 := make([]*Place, 0, static.Capacity(b, i, n1, 8))
+			l1 := make([]*Place, 0, static.Capacity(b, i, depth-1, n1, 8))
 			var block1 []Place
 			for i1 := 0; i1 < n1; i1++ {
 				if len(block1) == 0 {
-					block1 = make([]Place, static.Capacity(b, i, n1-i1, 24))
+					block1 = make([]Place, static.Capacity(b, i, depth-1, n1-i1, 24))
 				}
 				v1 := &block1[0]
 				block1 = block1[1:]

@@ -948,7 +948,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n2, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("points")
 			}
-			l2 := make([]Point, 0, static.Capacity(b, i, n2, 24))
+			l2 := make([]Point, 0, static.Capacity(b, i, depth-1, n2, 24))
 			for i2 := 0; i2 < n2; i2++ {
 				l2 = append(l2, Point{})
 				v2 := &l2[i2]
@@ -963,7 +963,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n3, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.Struct); f != nil {
 				return i, f.Field("by_name")
 			}
-			m3 := make(map[string]Point, static.Capacity(b, i, n3, 40))
+			m3 := make(map[string]Point, static.Capacity(b, i, depth-1, n3, 40))
 			for range n3 {
 				var k3 string
 				var s4 []byte
@@ -984,7 +984,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n5, i, f = static.Map(b, i, depth-1, thriftwire.Struct, thriftwire.List); f != nil {
 				return i, f.Field("by_point")
 			}
-			m5 := make(map[*Point][]Color, static.Capacity(b, i, n5, 32))
+			m5 := make(map[*Point][]Color, static.Capacity(b, i, depth-1, n5, 32))
 			for range n5 {
 				var k5 *Point
 				v6 := new(Point)
@@ -1038,7 +1038,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n13, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.List); f != nil {
 				return i, f.Field("query")
 			}
-			m13 := make(url.Values, static.Capacity(b, i, n13, 40))
+			m13 := make(url.Values, static.Capacity(b, i, depth-1, n13, 40))
 			for range n13 {
 				var k13 string
 				var s14 []byte
@@ -1051,7 +1051,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 				if n15, i, f = static.List(b, i, depth-2, thriftwire.String); f != nil {
 					return i, f.Key(static.KeyString(string(k13))).Field("query")
 				}
-				l15 := make([]string, 0, static.Capacity(b, i, n15, 16))
+				l15 := make([]string, 0, static.Capacity(b, i, depth-2, n15, 16))
 				for i15 := 0; i15 < n15; i15++ {
 					var v15 string
 					var s16 []byte
@@ -1100,14 +1100,14 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n21, i, f = static.List(b, i, depth-1, thriftwire.List); f != nil {
 				return i, f.Field("nested")
 			}
-			l21 := make([][]Point, 0, static.Capacity(b, i, n21, 24))
+			l21 := make([][]Point, 0, static.Capacity(b, i, depth-1, n21, 24))
 			for i21 := 0; i21 < n21; i21++ {
 				var v21 []Point
 				var n22 int
 				if n22, i, f = static.List(b, i, depth-2, thriftwire.Struct); f != nil {
 					return i, f.Index(i21).Field("nested")
 				}
-				l22 := make([]Point, 0, static.Capacity(b, i, n22, 24))
+				l22 := make([]Point, 0, static.Capacity(b, i, depth-2, n22, 24))
 				for i22 := 0; i22 < n22; i22++ {
 					l22 = append(l22, Point{})
 					v22 := &l22[i22]
@@ -1138,7 +1138,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n24, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("keys")
 			}
-			l24 := make([][]byte, 0, static.Capacity(b, i, n24, 24))
+			l24 := make([][]byte, 0, static.Capacity(b, i, depth-1, n24, 24))
 			for i24 := 0; i24 < n24; i24++ {
 				var v24 []byte
 				var s25 []byte
@@ -1155,7 +1155,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n26, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.Map); f != nil {
 				return i, f.Field("deep")
 			}
-			m26 := make(map[Color]map[int32][]byte, static.Capacity(b, i, n26, 16))
+			m26 := make(map[Color]map[int32][]byte, static.Capacity(b, i, depth-1, n26, 16))
 			for range n26 {
 				var k26 Color
 				var e27 int32
@@ -1168,7 +1168,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 				if n28, i, f = static.Map(b, i, depth-2, thriftwire.I32, thriftwire.String); f != nil {
 					return i, f.Key(static.KeyInt(int64(k26))).Field("deep")
 				}
-				m28 := make(map[int32][]byte, static.Capacity(b, i, n28, 32))
+				m28 := make(map[int32][]byte, static.Capacity(b, i, depth-2, n28, 32))
 				for range n28 {
 					var k28 int32
 					if k28, i, f = static.I32(b, i); f != nil {
@@ -1206,7 +1206,7 @@ func (p *Everything) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n32, i, f = static.Map(b, i, depth-1, thriftwire.Struct, thriftwire.I32); f != nil {
 				return i, f.Field("counts")
 			}
-			m32 := make(map[*Point]int32, static.Capacity(b, i, n32, 16))
+			m32 := make(map[*Point]int32, static.Capacity(b, i, depth-1, n32, 16))
 			for range n32 {
 				var k32 *Point
 				v33 := new(Point)
@@ -1546,7 +1546,7 @@ func (p *OptionsAllPointsArgs) ReadThriftAt(b []byte, i, depth int) (int, *diag.
 			if n2, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("points")
 			}
-			l2 := make([]Point, 0, static.Capacity(b, i, n2, 24))
+			l2 := make([]Point, 0, static.Capacity(b, i, depth-1, n2, 24))
 			for i2 := 0; i2 < n2; i2++ {
 				l2 = append(l2, Point{})
 				v2 := &l2[i2]
@@ -1674,7 +1674,7 @@ func (p *OptionsAllPointsResult) ReadThriftAt(b []byte, i, depth int) (int, *dia
 			if n1, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("success")
 			}
-			l1 := make([]Point, 0, static.Capacity(b, i, n1, 24))
+			l1 := make([]Point, 0, static.Capacity(b, i, depth-1, n1, 24))
 			for i1 := 0; i1 < n1; i1++ {
 				l1 = append(l1, Point{})
 				v1 := &l1[i1]

@@ -1082,11 +1082,11 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n4, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("kids")
 			}
-			l4 := make([]*Item, 0, static.Capacity(b, i, n4, 8))
+			l4 := make([]*Item, 0, static.Capacity(b, i, depth-1, n4, 8))
 			var block4 []Item
 			for i4 := 0; i4 < n4; i4++ {
 				if len(block4) == 0 {
-					block4 = make([]Item, static.Capacity(b, i, n4-i4, 496))
+					block4 = make([]Item, static.Capacity(b, i, depth-1, n4-i4, 496))
 				}
 				v4 := &block4[0]
 				block4 = block4[1:]
@@ -1103,7 +1103,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n5, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.Struct); f != nil {
 				return i, f.Field("places")
 			}
-			m5 := make(map[string]*base.Place, static.Capacity(b, i, n5, 24))
+			m5 := make(map[string]*base.Place, static.Capacity(b, i, depth-1, n5, 24))
 			for range n5 {
 				var k5 string
 				var s6 []byte
@@ -1172,11 +1172,11 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n15, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("items")
 			}
-			l15 := make(Items, 0, static.Capacity(b, i, n15, 8))
+			l15 := make(Items, 0, static.Capacity(b, i, depth-1, n15, 8))
 			var block15 []Item
 			for i15 := 0; i15 < n15; i15++ {
 				if len(block15) == 0 {
-					block15 = make([]Item, static.Capacity(b, i, n15-i15, 496))
+					block15 = make([]Item, static.Capacity(b, i, depth-1, n15-i15, 496))
 				}
 				v15 := &block15[0]
 				block15 = block15[1:]
@@ -1193,7 +1193,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n16, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.I32); f != nil {
 				return i, f.Field("counts")
 			}
-			m16 := make(Counts, static.Capacity(b, i, n16, 24))
+			m16 := make(Counts, static.Capacity(b, i, depth-1, n16, 24))
 			for range n16 {
 				var k16 string
 				var s17 []byte
@@ -1247,7 +1247,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n21, i, f = static.Map(b, i, depth-1, thriftwire.Struct, thriftwire.I32); f != nil {
 				return i, f.Field("by")
 			}
-			m21 := make(map[*Spot]Hue, static.Capacity(b, i, n21, 16))
+			m21 := make(map[*Spot]Hue, static.Capacity(b, i, depth-1, n21, 16))
 			for range n21 {
 				var k21 *Spot
 				v22 := new(Spot)
@@ -1291,7 +1291,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n26, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("blobs")
 			}
-			l26 := make([][]byte, 0, static.Capacity(b, i, n26, 24))
+			l26 := make([][]byte, 0, static.Capacity(b, i, depth-1, n26, 24))
 			for i26 := 0; i26 < n26; i26++ {
 				var v26 []byte
 				var s27 []byte
@@ -1308,7 +1308,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n28, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.I32); f != nil {
 				return i, f.Field("by_bytes")
 			}
-			m28 := make(map[string]int32, static.Capacity(b, i, n28, 32))
+			m28 := make(map[string]int32, static.Capacity(b, i, depth-1, n28, 32))
 			for range n28 {
 				var k28 string
 				var s29 []byte
@@ -1366,7 +1366,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n33, i, f = static.List(b, i, depth-1, thriftwire.String); f != nil {
 				return i, f.Field("words")
 			}
-			l33 := make([]string, 0, static.Capacity(b, i, n33, 16))
+			l33 := make([]string, 0, static.Capacity(b, i, depth-1, n33, 16))
 			for i33 := 0; i33 < n33; i33++ {
 				var v33 string
 				var s34 []byte
@@ -1400,7 +1400,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n38, i, f = static.Map(b, i, depth-1, thriftwire.I32, thriftwire.Map); f != nil {
 				return i, f.Field("nested")
 			}
-			m38 := make(map[int32]map[string][][]Color, static.Capacity(b, i, n38, 16))
+			m38 := make(map[int32]map[string][][]Color, static.Capacity(b, i, depth-1, n38, 16))
 			for range n38 {
 				var k38 int32
 				if k38, i, f = static.I32(b, i); f != nil {
@@ -1411,7 +1411,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 				if n39, i, f = static.Map(b, i, depth-2, thriftwire.String, thriftwire.List); f != nil {
 					return i, f.Key(static.KeyInt(int64(k38))).Field("nested")
 				}
-				m39 := make(map[string][][]Color, static.Capacity(b, i, n39, 40))
+				m39 := make(map[string][][]Color, static.Capacity(b, i, depth-2, n39, 40))
 				for range n39 {
 					var k39 string
 					var s40 []byte
@@ -1424,7 +1424,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 					if n41, i, f = static.List(b, i, depth-3, thriftwire.Set); f != nil {
 						return i, f.Key(static.KeyString(string(k39))).Key(static.KeyInt(int64(k38))).Field("nested")
 					}
-					l41 := make([][]Color, 0, static.Capacity(b, i, n41, 24))
+					l41 := make([][]Color, 0, static.Capacity(b, i, depth-3, n41, 24))
 					for i41 := 0; i41 < n41; i41++ {
 						var v41 []Color
 						var n42 int
@@ -1480,7 +1480,7 @@ func (p *Item) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n46, i, f = static.Map(b, i, depth-1, thriftwire.Bool, thriftwire.Double); f != nil {
 				return i, f.Field("odds")
 			}
-			m46 := make(map[bool]float64, static.Capacity(b, i, n46, 16))
+			m46 := make(map[bool]float64, static.Capacity(b, i, depth-1, n46, 16))
 			for range n46 {
 				var k46 bool
 				if k46, i, f = static.Bool(b, i); f != nil {
@@ -1783,11 +1783,11 @@ func (p *Choice) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n5, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("choices")
 			}
-			l5 := make([]*Choice, 0, static.Capacity(b, i, n5, 8))
+			l5 := make([]*Choice, 0, static.Capacity(b, i, depth-1, n5, 8))
 			var block5 []Choice
 			for i5 := 0; i5 < n5; i5++ {
 				if len(block5) == 0 {
-					block5 = make([]Choice, static.Capacity(b, i, n5-i5, 88))
+					block5 = make([]Choice, static.Capacity(b, i, depth-1, n5-i5, 88))
 				}
 				v5 := &block5[0]
 				block5 = block5[1:]
@@ -2982,11 +2982,11 @@ func (p *StoreAllResult) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault)
 			if n1, i, f = static.List(b, i, depth-1, thriftwire.Struct); f != nil {
 				return i, f.Field("success")
 			}
-			l1 := make([]*Item, 0, static.Capacity(b, i, n1, 8))
+			l1 := make([]*Item, 0, static.Capacity(b, i, depth-1, n1, 8))
 			var block1 []Item
 			for i1 := 0; i1 < n1; i1++ {
 				if len(block1) == 0 {
-					block1 = make([]Item, static.Capacity(b, i, n1-i1, 496))
+					block1 = make([]Item, static.Capacity(b, i, depth-1, n1-i1, 496))
 				}
 				v1 := &block1[0]
 				block1 = block1[1:]
@@ -3119,7 +3119,7 @@ func (p *StoreRawArgs) ReadThriftAt(b []byte, i, depth int) (int, *diag.Fault) {
 			if n1, i, f = static.Map(b, i, depth-1, thriftwire.String, thriftwire.List); f != nil {
 				return i, f.Field("query")
 			}
-			m1 := make(map[string][]int64, static.Capacity(b, i, n1, 40))
+			m1 := make(map[string][]int64, static.Capacity(b, i, depth-1, n1, 40))
 			for range n1 {
 				var k1 string
 				var s2 []byte
