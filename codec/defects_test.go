@@ -93,6 +93,21 @@ func TestAFaultInAStructBehindAMapKeyIsAnErrorWithItsPath(t *testing.T) {
 // endless is a Go type that no Thrift type describes.
 type endless map[string]endless
 
+func TestEqualElementsOfASetAreFoundWhateverTheFormOfTheirNumbers(t *testing.T) {
+	type numbers struct {
+		S []int32 `frugal:"1,default,set<i32>"`
+	}
+	c, err := For[numbers](Use(Compact), CheckSets())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v numbers
+	b := []byte{0x1a, 0x25, 0x80, 0x00, 0x00, 0x00} // 0 in two bytes, then in one
+	if _, err := c.Unmarshal(b, &v); diag.CodeOf(err) != diag.DuplicateKey {
+		t.Fatal(err)
+	}
+}
+
 func TestUnsupportedTypesAreErrorsNotPanics(t *testing.T) {
 	for _, c := range []struct {
 		v    any

@@ -205,13 +205,19 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 // unique checks that the n elements between start and end differ.
 func (d *run) unique(elem *plan.Op, start, end, n, depth int) int {
 	seen := make(map[string]struct{}, min(n, end-start))
+	var whole []byte
 	i := start
 	for k := range n {
 		after := d.skip(i, elem.Wire, depth)
 		if after < 0 {
 			return failed
 		}
-		seen[string(d.b[i:after])] = struct{}{}
+		key := d.b[i:after]
+		if d.compact != 0 { // which has several forms of a number
+			whole, _ = d.compact.AppendToBinary(whole[:0], key, elem.Wire, depth)
+			key = whole
+		}
+		seen[string(key)] = struct{}{}
 		if len(seen) == k {
 			d.fail(diag.DuplicateKey, i, "a set has two equal elements")
 			d.fault.Index(k)
