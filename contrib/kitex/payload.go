@@ -9,6 +9,7 @@ import (
 	"github.com/cloudwego/kitex/pkg/remote/codec/perrors"
 
 	"github.com/thrum-rpc/thrum/codec"
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -80,7 +81,7 @@ const firstPeek = 64 << 10
 // come.
 func (c *payloadCodec) next(in remote.ByteBuffer, payload int) ([]byte, error) {
 	if payload > c.limit {
-		return nil, fmt.Errorf("a message of %d bytes, more than the limit of %d", payload, c.limit)
+		return nil, c.tooLong(payload)
 	}
 	if payload > 0 {
 		for n := firstPeek; n < payload; n *= 2 {
@@ -102,10 +103,17 @@ func (c *payloadCodec) next(in remote.ByteBuffer, payload int) ([]byte, error) {
 		}
 		if n > 0 {
 			c.scanners.Put(s)
+			if n > c.limit { // by the last stop
+				return nil, c.tooLong(n)
+			}
 			return in.Next(n)
 		}
 		want = min(max(s.Want(), len(b)+1), max(firstPeek, 2*len(b)))
 	}
+}
+
+func (c *payloadCodec) tooLong(n int) error {
+	return diag.NewFault(diag.SizeLimit, 0, fmt.Sprintf("a message of %d bytes, more than the limit of %d", n, c.limit))
 }
 
 // buffered returns how many bytes of in have arrived, 0 if that is not known.
@@ -126,7 +134,7 @@ func (c *payloadCodec) write(message remote.Message, method string, out remote.B
 	}
 	header := envelopeSize + len(method)
 	if n > c.limit-header || len(method) > thriftwire.MaxNameLength {
-		return encodeError(fmt.Errorf("a message of %d bytes, more than the limit of %d", header+n, c.limit))
+		return encodeError(c.tooLong(header + n))
 	}
 	b, err := out.Malloc(header + n)
 	if err != nil {
