@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
+	"unsafe"
 
 	"github.com/thrum-rpc/thrum/bench/internal/gen/kitex/shapes"
 )
@@ -244,6 +245,7 @@ type reader struct {
 	bad   bool
 	text  *strings.Builder // a chunk that strings are cut from
 	bytes []byte           // a chunk that binaries are cut from
+	alias bool             // texts point into b instead
 }
 
 func newReader() *reader { return &reader{text: &strings.Builder{}} }
@@ -286,6 +288,9 @@ func (r *reader) string() string {
 	n := int(r.i32())
 	src := r.b[:n]
 	r.b = r.b[n:]
+	if r.alias {
+		return unsafe.String(unsafe.SliceData(src), n)
+	}
 	if n > chunkSize/4 {
 		return string(src)
 	}
@@ -302,6 +307,9 @@ func (r *reader) binary() []byte {
 	n := int(r.i32())
 	src := r.b[:n]
 	r.b = r.b[n:]
+	if r.alias {
+		return src[:n:n]
+	}
 	if cap(r.bytes)-len(r.bytes) < n {
 		r.bytes = make([]byte, 0, max(chunkSize, n))
 	}

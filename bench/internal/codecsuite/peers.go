@@ -200,21 +200,31 @@ func apachePeer[T, A any, P tstruct[A]](reference []byte, w wire) contender[T] {
 func limitPeer[T any](value *T, l *limit[T]) contender[T] {
 	return contender[T]{
 		name: "limit", wire: binaryWire,
-		marshal: limitMarshal(value, l.size, l.put),
-		unmarshal: func(b []byte) (func(int) (any, error), error) {
-			v, r := new(T), newReader()
-			return func(n int) (any, error) {
-				for range n {
-					*v = *new(T)
-					r.b = b
-					l.decode(r, v)
-					if r.bad || len(r.b) != 0 {
-						return nil, errRest
-					}
+		marshal: limitMarshal(value, l.size, l.put), unmarshal: limitUnmarshal(l, false),
+	}
+}
+
+// limitAliasPeer decodes by hand with texts that point into the message, as
+// our mode alias does.
+func limitAliasPeer[T any](l *limit[T]) contender[T] {
+	return contender[T]{name: "limit-alias", wire: binaryWire, unmarshal: limitUnmarshal(l, true)}
+}
+
+func limitUnmarshal[T any](l *limit[T], alias bool) func(b []byte) (func(int) (any, error), error) {
+	return func(b []byte) (func(int) (any, error), error) {
+		v, r := new(T), newReader()
+		r.alias = alias
+		return func(n int) (any, error) {
+			for range n {
+				*v = *new(T)
+				r.b = b
+				l.decode(r, v)
+				if r.bad || len(r.b) != 0 {
+					return nil, errRest
 				}
-				return v, nil
-			}, nil
-		},
+			}
+			return v, nil
+		}, nil
 	}
 }
 

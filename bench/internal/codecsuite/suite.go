@@ -89,7 +89,7 @@ func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T])
 				contenders: all, decode: decodeApache[A, PA],
 			}
 			if l != nil {
-				s.contenders = append(s.contenders, limitPeer(value, l))
+				s.contenders = append(s.contenders, limitPeer(value, l), limitAliasPeer(l))
 			}
 			if l != nil && l.compactPut != nil {
 				s.contenders = append(s.contenders, limitCompactPeer(value, l))
