@@ -1,0 +1,74 @@
+package interop
+
+// A Kitex service that encodes and decodes with Thrum, by one option, and the
+// clients of others, who need not know.
+
+import (
+	"bufio"
+	"encoding/json"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// startKitex builds and starts contrib/kitex's server of the bookshop, which
+// is a module of its own, and returns its port.
+func startKitex(t *testing.T, program string) string {
+	t.Helper()
+	cmd := exec.Command(program)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close() // the server ends with its input
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
+
+// TestApacheClientsCallAKitexService lets clients in other languages make the
+// calls of the list. Multiplexed names are not Kitex's.
+func TestApacheClientsCallAKitexService(t *testing.T) {
+	calls, service := loadCalls(t), loadShop(t)
+	for i, c := range calls {
+		if service.Method(c.Method) == nil {
+			// Kitex looks for a service that has the method, and says that there is none.
+			calls[i].Want = json.RawMessage(`{"applicationException": 20}`)
+		}
+	}
+	program := filepath.Join(t.TempDir(), "shopserver")
+	build := exec.Command("go", "build", "-o", program, "./internal/shopserver")
+	build.Dir = filepath.Join("..", "..", "contrib", "kitex")
+	build.Env = append(build.Environ(), "GOWORK=off")
+	if err := run(build); err != nil {
+		t.Fatal(err)
+	}
+	peers(t, func(t *testing.T, client peer) {
+		for _, w := range client.wirings() {
+			if w.service != "" {
+				continue
+			}
+			t.Run(w.String(), func(t *testing.T) {
+				port := startKitex(t, program)
+				for i, got := range client.call(t, calls, port, w) {
+					compare(t, service, calls[i], got)
+				}
+			})
+		}
+	})
+}
