@@ -94,7 +94,7 @@ func (n Node) part(path []Step, pos int, t thriftwire.Type) (Node, error) {
 	if code < 0 {
 		return Node{}, failed(path, code, end)
 	}
-	return Node{t, n.data[pos:end:end]}, nil
+	return found(t, n.data[pos:end:end]), nil
 }
 
 // checkSteps reports the first step from path[i:] that the schema does not

@@ -132,7 +132,7 @@ func (it *Iterator) take(t thriftwire.Type) (Node, bool) {
 		it.err = fault(code, end)
 		return Node{}, false
 	}
-	n := Node{t, it.b[it.pos:end:end]}
+	n := found(t, it.b[it.pos:end:end])
 	it.pos = end
 	return n, true
 }

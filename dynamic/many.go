@@ -72,7 +72,7 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 			return end, e.located(fault(code, end))
 		}
 		for _, slot := range e.slots {
-			m.out[slot] = Value{Node{t, m.b[pos:end:end]}, e.step.typ}
+			m.out[slot] = Value{found(t, m.b[pos:end:end]), e.step.typ}
 		}
 		if e.next == nil {
 			return end, nil

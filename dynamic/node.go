@@ -12,8 +12,11 @@ import (
 // zero Node does not exist: it stands for what a path did not find. A Node is
 // immutable as long as its bytes are, and then safe for concurrent use.
 type Node struct {
-	typ  thriftwire.Type
-	data []byte
+	typ thriftwire.Type
+	// exact says that a walk has found data to be one whole value. It need not be
+	// looked at again before it is copied into a message.
+	exact bool
+	data  []byte
 }
 
 // Value is a Node whose type the schema knows. The zero Value does not exist;
@@ -25,24 +28,27 @@ type Value struct {
 
 // NewNode returns the value of type t at the front of b, which it aliases.
 // Nothing is read: bytes that are no such value are found when they are read, or by Check.
-func NewNode(t thriftwire.Type, b []byte) Node { return Node{t, b} }
+func NewNode(t thriftwire.Type, b []byte) Node { return Node{typ: t, data: b} }
 
 // NewValue returns the value of type t at the front of b, which it aliases.
 // Nothing is read, as in NewNode.
-func NewValue(t *schema.Type, b []byte) Value { return Value{Node{wireOf(t), b}, t} }
+func NewValue(t *schema.Type, b []byte) Value { return Value{NewNode(wireOf(t), b), t} }
+
+// found returns the node of a value that is known to be whole.
+func found(t thriftwire.Type, b []byte) Node { return Node{typ: t, exact: true, data: b} }
 
 // The constructors of nodes without parts.
 
-func NewBool(v bool) Node      { return Node{thriftwire.Bool, thriftwire.AppendBool(nil, v)} }
-func NewI8(v int8) Node        { return Node{thriftwire.I8, thriftwire.AppendI8(nil, v)} }
-func NewI16(v int16) Node      { return Node{thriftwire.I16, thriftwire.AppendI16(nil, v)} }
-func NewI32(v int32) Node      { return Node{thriftwire.I32, thriftwire.AppendI32(nil, v)} }
-func NewI64(v int64) Node      { return Node{thriftwire.I64, thriftwire.AppendI64(nil, v)} }
-func NewFloat(v float32) Node  { return Node{thriftwire.Float, thriftwire.AppendFloat(nil, v)} }
-func NewDouble(v float64) Node { return Node{thriftwire.Double, thriftwire.AppendDouble(nil, v)} }
-func NewString(v string) Node  { return Node{thriftwire.String, thriftwire.AppendString(nil, v)} }
-func NewBinary(v []byte) Node  { return Node{thriftwire.String, thriftwire.AppendBytes(nil, v)} }
-func NewUUID(v [16]byte) Node  { return Node{thriftwire.UUID, thriftwire.AppendUUID(nil, v)} }
+func NewBool(v bool) Node      { return found(thriftwire.Bool, thriftwire.AppendBool(nil, v)) }
+func NewI8(v int8) Node        { return found(thriftwire.I8, thriftwire.AppendI8(nil, v)) }
+func NewI16(v int16) Node      { return found(thriftwire.I16, thriftwire.AppendI16(nil, v)) }
+func NewI32(v int32) Node      { return found(thriftwire.I32, thriftwire.AppendI32(nil, v)) }
+func NewI64(v int64) Node      { return found(thriftwire.I64, thriftwire.AppendI64(nil, v)) }
+func NewFloat(v float32) Node  { return found(thriftwire.Float, thriftwire.AppendFloat(nil, v)) }
+func NewDouble(v float64) Node { return found(thriftwire.Double, thriftwire.AppendDouble(nil, v)) }
+func NewString(v string) Node  { return found(thriftwire.String, thriftwire.AppendString(nil, v)) }
+func NewBinary(v []byte) Node  { return found(thriftwire.String, thriftwire.AppendBytes(nil, v)) }
+func NewUUID(v [16]byte) Node  { return found(thriftwire.UUID, thriftwire.AppendUUID(nil, v)) }
 
 // Exists reports whether there is a value.
 func (n Node) Exists() bool { return n.typ != thriftwire.Stop }

@@ -143,7 +143,10 @@ func (n Node) refused(want string) *diag.Fault {
 
 // whole checks that n is one value, with elements as the schema has them.
 func (n Node) whole(typ *schema.Type) *diag.Fault {
-	end, code := thriftwire.SkipAt(n.data, 0, n.typ, maxDepth)
+	end, code := len(n.data), 0
+	if !n.exact {
+		end, code = thriftwire.SkipAt(n.data, 0, n.typ, maxDepth)
+	}
 	if code == 0 && end == len(n.data) {
 		if typ == nil || elementsAgree(n, typ) {
 			return nil

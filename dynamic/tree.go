@@ -199,7 +199,7 @@ func (i Item) Key() Node {
 	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].typ != thriftwire.Map {
 		return Node{}
 	}
-	return Node{i.tree.nodes[n.parent].key, i.tree.labelBytes(n)}
+	return found(i.tree.nodes[n.parent].key, i.tree.labelBytes(n))
 }
 
 // buffer returns src or own, where a node has its value.
@@ -227,10 +227,10 @@ func (i Item) Value() (Value, error) {
 		return Value{}, notFound()
 	}
 	if n.flags&partsChanged == 0 {
-		return Value{Node{n.typ, i.tree.buffer(n)[n.start:n.end:n.end]}, i.Type()}, nil
+		return Value{found(n.typ, i.tree.buffer(n)[n.start:n.end:n.end]), i.Type()}, nil
 	}
 	b, err := i.AppendTo(nil)
-	return Value{Node{n.typ, b}, i.Type()}, err
+	return Value{NewNode(n.typ, b), i.Type()}, err
 }
 
 // Len returns the number of fields, elements or entries, 0 for parts without any.
