@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/bench/internal/codecsuite"
+	"github.com/thrum-rpc/thrum/bench/internal/dynamicsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 )
 
@@ -20,6 +21,7 @@ import (
 func suites() []harness.Suite {
 	return []harness.Suite{
 		codecsuite.Suite(),
+		dynamicsuite.Suite(),
 	}
 }
 

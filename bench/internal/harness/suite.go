@@ -46,11 +46,15 @@ type Worker func(n int) error
 // is printed as Label.
 type Pair struct{ Ours, Peer, Label string }
 
+// Ours is the name of our contestant where there are no variants of it. It does
+// not stand in the names of cases.
+const Ours = "ours"
+
 // Case is the name that a ratio of this group starts with: suite, work, shape,
 // variant, and "parallel" last.
 func (g *Group) Case(suite, variant string) string {
 	parts := []string{suite, g.Work, g.Shape}
-	if variant != "" {
+	if variant != "" && variant != Ours {
 		parts = append(parts, variant)
 	}
 	if g.Parallel {
