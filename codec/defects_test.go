@@ -515,3 +515,20 @@ func TestATypeWhoseDefaultsPanicStaysAnError(t *testing.T) {
 		t.Error("the type is taken at the second use")
 	}
 }
+
+func TestUnionsWithPlainFieldsAreCountedFieldByField(t *testing.T) {
+	c, err := For[plainUnion](CheckUnions())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Marshal(&plainUnion{}); diag.CodeOf(err) != diag.InvalidUnion {
+		t.Fatalf("a union that always writes two fields encodes: %v", err)
+	}
+}
+
+type plainUnion struct {
+	A int64 `frugal:"1,default,i64"`
+	B int64 `frugal:"2,default,i64"`
+}
+
+func (*plainUnion) CountSetFieldsplainUnion() int { return 2 }

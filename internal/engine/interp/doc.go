@@ -30,7 +30,9 @@ func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.En
 		return nil, err
 	}
 	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt}
-	if o.Compact != 0 {
+	if o.Compact == 0 {
+		e.plain, e.prog = encode, pairProgram(encode)
+	} else {
 		e.prog, e.size = compactProgram(encode, o.Compact), compactSizes(encode)
 	}
 	return e, nil

@@ -19,7 +19,8 @@ import (
 // size pass said.
 
 type encoder struct {
-	prog  *plan.Program
+	prog  *plan.Program // with pairs, in the binary protocol
+	plain *plan.Program // as lowered, for the names of second parts
 	size  *plan.Program
 	slots []engine.Slot
 	cells []*cell // by slot
@@ -119,6 +120,83 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 			mem.PutBE32(w, op.Head<<8|uint32(mem.U8(at)))
 			i += 4
 			continue
+		case pair8x8:
+			mem.PutBE32(w, op.Head<<8|uint32(mem.U8(at)))
+			mem.PutBE32(mem.Add(w, 4), uint32(op.Bit)<<8|uint32(mem.U8(mem.Add(base, uintptr(op.Size)))))
+			i += 8
+			continue
+		case pair8x32:
+			mem.PutBE32(w, op.Head<<8|uint32(mem.U8(at)))
+			mem.PutBE32(mem.Add(w, 4), uint32(op.Bit)<<8)
+			mem.PutBE32(mem.Add(w, 7), mem.U32(mem.Add(base, uintptr(op.Size))))
+			i += 11
+			continue
+		case pair8x64:
+			mem.PutBE32(w, op.Head<<8|uint32(mem.U8(at)))
+			mem.PutBE32(mem.Add(w, 4), uint32(op.Bit)<<8)
+			mem.PutBE64(mem.Add(w, 7), mem.U64(mem.Add(base, uintptr(op.Size))))
+			i += 15
+			continue
+		case pair32x8:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), mem.U32(at))
+			mem.PutBE32(mem.Add(w, 7), uint32(op.Bit)<<8|uint32(mem.U8(mem.Add(base, uintptr(op.Size)))))
+			i += 11
+			continue
+		case pair32x32:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), mem.U32(at))
+			mem.PutBE32(mem.Add(w, 7), uint32(op.Bit)<<8)
+			mem.PutBE32(mem.Add(w, 10), mem.U32(mem.Add(base, uintptr(op.Size))))
+			i += 14
+			continue
+		case pair32x64:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), mem.U32(at))
+			mem.PutBE32(mem.Add(w, 7), uint32(op.Bit)<<8)
+			mem.PutBE64(mem.Add(w, 10), mem.U64(mem.Add(base, uintptr(op.Size))))
+			i += 18
+			continue
+		case pair64x8:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE64(mem.Add(w, 3), mem.U64(at))
+			mem.PutBE32(mem.Add(w, 11), uint32(op.Bit)<<8|uint32(mem.U8(mem.Add(base, uintptr(op.Size)))))
+			i += 15
+			continue
+		case pair64x32:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE64(mem.Add(w, 3), mem.U64(at))
+			mem.PutBE32(mem.Add(w, 11), uint32(op.Bit)<<8)
+			mem.PutBE32(mem.Add(w, 14), mem.U32(mem.Add(base, uintptr(op.Size))))
+			i += 18
+			continue
+		case pair64x64:
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE64(mem.Add(w, 3), mem.U64(at))
+			mem.PutBE32(mem.Add(w, 11), uint32(op.Bit)<<8)
+			mem.PutBE64(mem.Add(w, 14), mem.U64(mem.Add(base, uintptr(op.Size))))
+			i += 22
+			continue
+		case pairText:
+			s, t := mem.String(at), mem.String(mem.Add(base, uintptr(op.Size)))
+			if suspect(len(s), mem.StringData(s)) || suspect(len(t), mem.StringData(t)) || len(s) >= e.threshold || len(t) >= e.threshold {
+				break
+			}
+			if size-i < int(op.Fixed)+len(s)+len(t) {
+				o, size = extend(o, i, size, int(op.Fixed)+len(s)+len(t))
+				w = mem.Add(o, uintptr(i))
+			}
+			mem.PutBE32(w, op.Head<<8)
+			mem.PutBE32(mem.Add(w, 3), uint32(len(s)))
+			mem.PutString(mem.Add(w, 7), s)
+			w = mem.Add(w, uintptr(7+len(s)))
+			mem.PutBE32(w, uint32(op.Bit)<<8)
+			mem.PutBE32(mem.Add(w, 3), uint32(len(t)))
+			if len(t) > 0 {
+				mem.PutString(mem.Add(w, 7), t)
+			}
+			i += 14 + len(s) + len(t)
+			continue
 		case plan.Enum64:
 			v := int64(mem.U64(at))
 			if int64(int32(v)) != v {
@@ -160,6 +238,11 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 			out, f = e.list(out, op, data, n, depth-1)
 		case plan.Map:
 			out, f = e.mapping(out, op, mem.Ptr(at), depth-1)
+		case pairText:
+			out, f = e.textPair(out, p, op, base)
+			if f != nil {
+				return nil, f
+			}
 		default:
 			out, f = e.value(out, op, at, depth-1)
 		}
@@ -183,6 +266,20 @@ func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int)
 		return nil, f
 	}
 	return append(out, 0), nil
+}
+
+// textPair appends what structure does not take in its stride: texts that are
+// handed on without a copy or that cannot be written. The first header stands already.
+func (e *encoder) textPair(b []byte, p *plan.Proc, op *plan.Op, base mem.Pointer) ([]byte, *diag.Fault) {
+	b, f := e.bytes(b, mem.String(mem.Add(base, uintptr(op.Off))))
+	if f != nil {
+		return b, f.Field(op.Name)
+	}
+	b = append(b, byte(op.Bit>>16), byte(op.Bit>>8), byte(op.Bit))
+	if b, f = e.bytes(b, mem.String(mem.Add(base, uintptr(op.Size)))); f != nil {
+		return b, f.Field(e.plain.Procs[slices.Index(e.prog.Procs, p)].Ops[op.A].Name)
+	}
+	return b, nil
 }
 
 // extend returns a buffer with room for n bytes behind the first i of o[:size], which are kept.
