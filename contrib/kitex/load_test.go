@@ -108,7 +108,7 @@ func TestGenericCallsAreLeftToKitex(t *testing.T) {
 	const idl = `
 		struct Book { 1: i64 id, 2: string title }
 		service Shop { Book getBook(1: i64 id) }`
-	provider, err := generic.NewThriftContentProvider(idl, nil)
+	provider, err := generic.NewThriftContentWithAbsIncludePathProvider("shop.thrift", map[string]string{"shop.thrift": idl})
 	if err != nil {
 		t.Fatal(err)
 	}

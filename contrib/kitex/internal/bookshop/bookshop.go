@@ -21,7 +21,7 @@ func Bind(info *serviceinfo.ServiceInfo, service *rpc.Service) (*serviceinfo.Ser
 	for _, m := range service.Methods {
 		old, ok := bound.Methods[m.Name]
 		if !ok {
-			return nil, fmt.Errorf("Kitex's service %s has no method %s", info.ServiceName, m.Name)
+			return nil, fmt.Errorf("service %s of Kitex has no method %s", info.ServiceName, m.Name)
 		}
 		newResult := old.NewResult
 		if m.Oneway {
