@@ -220,3 +220,19 @@ func FuzzScanner(f *testing.F) {
 		}
 	})
 }
+
+func TestAMessageMayBeAsLongAsTheLimitAndNoLonger(t *testing.T) {
+	message := thriftwire.AppendStop(thriftwire.AppendMessage(nil, thriftwire.Call, "ping", 1))
+	for limit := len(message) - 2; limit <= len(message)+1; limit++ {
+		for _, inFrame := range []bool{false, true} {
+			in := message
+			if inFrame {
+				in = append(thriftwire.AppendI32(nil, int32(len(message))), message...)
+			}
+			_, n, err := framed.NewScanner(inFrame, limit).Next(in)
+			if fits := limit >= len(message); fits != (err == nil && n == len(in)) || !fits && err == nil {
+				t.Errorf("limit %d, framed %v: a message of %d bytes gives %d, %v", limit, inFrame, len(message), n, err)
+			}
+		}
+	}
+}

@@ -59,6 +59,9 @@ func (s *skipper) next(b []byte, limit int) (int, error) {
 			if err != nil || !done {
 				return 0, err
 			}
+			if len(s.level) == 0 && s.pos > limit { // by the last STOP
+				return 0, tooLarge(s.pos-1, limit)
+			}
 			if len(s.level) == 0 {
 				return s.pos, nil
 			}
