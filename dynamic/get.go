@@ -162,8 +162,11 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 		for len(b)-pos >= 3+8 {
 			h := binary.BigEndian.Uint32(b[pos:])
 			t = thriftwire.Type(h >> 24)
-			if uint16(h>>8) == id && t != thriftwire.Stop {
-				break
+			if uint16(h>>8) == id && t.Valid() {
+				if want != t && want != thriftwire.Stop {
+					return pos, t, mismatch
+				}
+				return pos + 3, t, 0
 			}
 			switch t {
 			case thriftwire.String:

@@ -67,12 +67,13 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 		return pos, e.located(wrongType(pos, e.step.typ.String(), t.String()))
 	}
 	if len(e.slots) > 0 {
-		end, code := thriftwire.SkipAt(m.b, pos, t, depth)
+		end, code := skipPart(m.b, pos, t, depth)
 		if code < 0 {
 			return end, e.located(fault(code, end))
 		}
 		for _, slot := range e.slots {
-			m.out[slot] = Value{found(t, m.b[pos:end:end]), e.step.typ}
+			v := &m.out[slot]
+			v.typ, v.exact, v.data, v.schema = t, true, m.b[pos:end:end], e.step.typ
 		}
 		if e.next == nil {
 			return end, nil
@@ -137,8 +138,8 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 		for len(b)-pos >= 3+8 && table != nil {
 			h := binary.BigEndian.Uint32(b[pos:])
 			t = thriftwire.Type(h >> 24)
-			if k := int(uint16(h>>8) - base); k < len(table) && table[k] != 0 && t != thriftwire.Stop {
-				break
+			if k := int(uint16(h>>8) - base); k < len(table) && table[k] != 0 && t.Valid() {
+				return t, pos, int(table[k]) - 1, 0
 			}
 			switch t {
 			case thriftwire.String:

@@ -18,7 +18,7 @@ import (
 //
 // A tree aliases the message that it was given until the next one or Reset;
 // what is put into it later is copied, and stays in its memory until then even if it is replaced. Parts that nobody changed are written
-// back as the bytes they were. A part takes 44 bytes of memory, and a byte of the message
+// back as the bytes they were. A part takes 32 bytes of memory, and a byte of the message
 // makes at most one.
 type Tree struct {
 	src    []byte
@@ -29,17 +29,17 @@ type Tree struct {
 }
 
 // node is a part of the tree. It holds no Go pointers: places are offsets into
-// src or own, relatives are indexes into nodes, 0 for none.
+// src or own, relatives are indexes into nodes, 0 for none. Two nodes share a
+// cache line.
 //
-// A node that was changed, or that holds one, is marked, and so is all above it.
+// An entry's key ends where its value starts. A node that holds a changed one
+// is marked, and so is all above it.
 type node struct {
 	start, end     uint32 // the value's bytes
 	label          uint32 // a field's id, or where an entry's key starts
-	labelEnd       uint32 // where an entry's key ends
 	parent         uint32
 	next, prev     uint32 // siblings; the first one's prev is the last
 	first          uint32 // the first part
-	count          uint32 // of parts
 	typ, key, elem thriftwire.Type
 	flags          uint8
 }
@@ -47,8 +47,7 @@ type node struct {
 const (
 	partsLoaded  = 1 << iota // the parts are nodes
 	partsChanged             // the bytes are out of date
-	valueOwned               // start and end are in own
-	labelOwned               // label and labelEnd are in own
+	owned                    // start, end and an entry's label are in own
 )
 
 // TreePool hands out trees and takes them back. The zero TreePool is ready. It
@@ -109,7 +108,9 @@ func (t *Tree) start(v Value) *diag.Fault {
 		t.nodes = make([]node, 0, 8+len(v.data)/16)
 	}
 	t.src, t.schema = v.data, v.schema
-	t.nodes = append(t.nodes, node{}, node{typ: v.typ})
+	*t.grow(2) = node{}
+	t.nodes[1] = node{}
+	t.nodes[1].typ = v.typ
 	return nil
 }
 
@@ -199,25 +200,19 @@ func (i Item) Key() Node {
 	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].typ != thriftwire.Map {
 		return Node{}
 	}
-	return found(i.tree.nodes[n.parent].key, i.tree.labelBytes(n))
+	return found(i.tree.nodes[n.parent].key, i.tree.keyBytes(n))
 }
 
 // buffer returns src or own, where a node has its value.
 func (t *Tree) buffer(n *node) []byte {
-	if n.flags&valueOwned != 0 {
+	if n.flags&owned != 0 {
 		return t.own
 	}
 	return t.src
 }
 
-// labelBytes returns an entry's key.
-func (t *Tree) labelBytes(n *node) []byte {
-	b := t.src
-	if n.flags&labelOwned != 0 {
-		b = t.own
-	}
-	return b[n.label:n.labelEnd:n.labelEnd]
-}
+// keyBytes returns an entry's key.
+func (t *Tree) keyBytes(n *node) []byte { return t.buffer(n)[n.label:n.start:n.start] }
 
 // Value returns the part as a value. It aliases the message or, until its
 // Reset, the tree, unless something in the part was changed: then it is written anew.
@@ -233,12 +228,22 @@ func (i Item) Value() (Value, error) {
 	return Value{NewNode(n.typ, b), i.Type()}, err
 }
 
-// Len returns the number of fields, elements or entries, 0 for parts without any.
+// Len returns the number of fields, elements or entries, 0 for parts without
+// any. It counts them.
 func (i Item) Len() int {
 	if n := i.parts(); n != nil {
-		return int(n.count)
+		return i.tree.count(n)
 	}
 	return 0
+}
+
+// count returns the number of a node's parts.
+func (t *Tree) count(n *node) int {
+	count := 0
+	for k := n.first; k != 0; k = t.nodes[k].next {
+		count++
+	}
+	return count
 }
 
 // parts returns the item's node with its parts loaded, nil if it cannot have any.
@@ -329,17 +334,16 @@ func (i Item) find(s *Step) Item {
 			}
 		}
 	case s.kind == stepIndex && (n.typ == thriftwire.List || n.typ == thriftwire.Set):
-		if uint64(s.num) >= uint64(n.count) {
-			return Item{}
-		}
 		k := n.first
-		for range s.num {
+		for left := s.num; left > 0 && k != 0; left-- {
 			k = t.nodes[k].next
 		}
-		return Item{t, k}
+		if s.num >= 0 {
+			return t.item(k)
+		}
 	case n.typ == thriftwire.Map && s.fits(n.key):
 		for k := n.first; k != 0; k = t.nodes[k].next {
-			key := t.labelBytes(&t.nodes[k])
+			key := t.keyBytes(&t.nodes[k])
 			if s.sameKey(key, 0, len(key), n.key) {
 				return Item{t, k}
 			}

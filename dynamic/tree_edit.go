@@ -19,14 +19,13 @@ func (t *Tree) changed(at uint32) {
 	}
 }
 
-// keep copies bytes into the tree and returns their place.
-func (t *Tree) keep(b []byte) (start, end uint32, f *diag.Fault) {
+// keep copies bytes to the end of what the tree owns.
+func (t *Tree) keep(b []byte) *diag.Fault {
 	if len(t.own)+len(b) > math.MaxInt32 {
-		return 0, 0, diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
+		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
 	}
-	start = uint32(len(t.own))
 	t.own = append(t.own, b...)
-	return start, uint32(len(t.own)), nil
+	return nil
 }
 
 // Set replaces the item's value by x, which is copied. Parts that the item had
@@ -51,19 +50,27 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 	t := i.tree
 	above := &t.nodes[n.parent]
 	contained := i.at != 1 && above.typ != thriftwire.Struct
-	if contained && above.count > 1 && x.typ != n.typ {
+	if contained && x.typ != n.typ && (above.first != i.at || n.next != 0) {
 		return x.refused(n.typ.String())
 	}
 	if f := admit(x, typ); f != nil {
 		return f
 	}
-	start, end, f := t.keep(x.data)
-	if f != nil {
+	label, start := n.label, len(t.own)
+	if i.at != 1 && above.typ == thriftwire.Map {
+		// The key stays in front of its value.
+		label = uint32(start)
+		if f := t.keep(t.keyBytes(n)); f != nil {
+			return f
+		}
+		start = len(t.own)
+	}
+	if f := t.keep(x.data); f != nil {
 		return f
 	}
-	n.typ, n.start, n.end = x.typ, start, end
-	n.first, n.count = 0, 0
-	n.flags = n.flags&^(partsLoaded|partsChanged) | valueOwned
+	n.typ, n.label, n.start, n.end = x.typ, label, uint32(start), uint32(len(t.own))
+	n.first = 0
+	n.flags = owned
 	if contained {
 		above.elem = x.typ
 	}
@@ -103,7 +110,7 @@ func (i Item) Put(s Step, x Node) (Item, error) {
 // add adds the part that a resolved step leads to.
 func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 	t, n := i.tree, i.parts()
-	part := node{flags: valueOwned | labelOwned}
+	part := node{flags: owned}
 	before, f := i.gap(s)
 	if f == nil {
 		f = admit(x, s.typ)
@@ -111,9 +118,9 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 	switch {
 	case f != nil:
 		return Item{}, f
-	case n.typ != thriftwire.Struct && n.count > 0 && x.typ != n.elem:
+	case n.typ != thriftwire.Struct && n.first != 0 && x.typ != n.elem:
 		return Item{}, x.refused(n.elem.String())
-	case n.count == math.MaxInt32 || len(t.nodes) == math.MaxInt32:
+	case len(t.nodes) == math.MaxInt32:
 		return Item{}, diag.NewFault(diag.SizeLimit, -1, "more parts than a tree can hold")
 	}
 	size := len(t.own)
@@ -122,12 +129,14 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 		part.label = uint32(uint16(s.num))
 	case thriftwire.Map:
 		t.own = s.appendKey(t.own, n.key)
-		part.label, part.labelEnd = uint32(size), uint32(len(t.own))
+		part.label = uint32(size)
 	}
-	if part.start, part.end, f = t.keep(x.data); f != nil {
+	part.start = uint32(len(t.own))
+	if f := t.keep(x.data); f != nil {
 		t.own = t.own[:size]
 		return Item{}, f
 	}
+	part.end = uint32(len(t.own))
 	part.typ, n.elem = x.typ, x.typ
 	at := uint32(len(t.nodes))
 	t.nodes = append(t.nodes, part)
@@ -149,14 +158,18 @@ func (i Item) gap(s *Step) (before Item, f *diag.Fault) {
 			return Item{}, i.chooseKey(s)
 		}
 	default:
-		switch {
-		case s.kind == stepEnd || s.kind == stepBefore && s.num == int64(n.count):
+		if s.kind == stepEnd {
 			return Item{}, nil
-		case s.kind == stepBefore && uint64(s.num) < uint64(n.count):
+		}
+		count := i.Len()
+		switch {
+		case s.kind == stepBefore && s.num == int64(count):
+			return Item{}, nil
+		case s.kind == stepBefore && uint64(s.num) < uint64(count):
 			at := Index(int(s.num))
 			return i.find(&at), nil
 		case s.kind == stepIndex || s.kind == stepBefore:
-			return Item{}, outOfRange(-1, int(n.count))
+			return Item{}, outOfRange(-1, count)
 		}
 	}
 	return Item{}, wrongType(-1, "a value that "+s.String()+" leads into", n.typ.String())
@@ -166,7 +179,7 @@ func (i Item) gap(s *Step) (before Item, f *diag.Fault) {
 // type of the first key.
 func (i Item) chooseKey(s *Step) *diag.Fault {
 	n := i.get()
-	if n.count == 0 {
+	if n.first == 0 {
 		if typ := i.Type(); typ != nil {
 			n.key = wireOf(typ.Key())
 		} else if !s.fits(n.key) {
@@ -198,7 +211,6 @@ func (t *Tree) link(parent, at, before uint32) {
 			t.nodes[n.prev].next = at
 		}
 	}
-	p.count++
 	t.changed(parent)
 }
 
@@ -218,7 +230,6 @@ func (t *Tree) unlink(at uint32) {
 		t.nodes[n.prev].next = n.next
 		t.nodes[n.next].prev = n.prev
 	}
-	p.count--
 	t.changed(n.parent)
 	n.parent, n.next, n.prev = 0, 0, 0
 }
@@ -261,7 +272,7 @@ func (i Item) MoveBefore(other Item) error {
 // returns a negative number if a comes first; it must not change the tree.
 func (i Item) Sort(compare func(a, b Item) int) {
 	n := i.parts()
-	if n == nil || n.count < 2 {
+	if n == nil || n.first == 0 {
 		return
 	}
 	t := i.tree

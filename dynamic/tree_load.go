@@ -1,6 +1,9 @@
 package dynamic
 
 import (
+	"encoding/binary"
+	"slices"
+
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -11,7 +14,7 @@ import (
 type loader struct {
 	t    *Tree
 	b    []byte
-	own  uint8 // valueOwned|labelOwned if b is own
+	own  uint8 // owned if b is own
 	deep bool  // make the parts of parts too
 }
 
@@ -20,9 +23,7 @@ type loader struct {
 func (t *Tree) expand(at uint32) bool {
 	n := &t.nodes[at]
 	l := loader{t: t, b: t.buffer(n)[:n.end]}
-	if n.flags&valueOwned != 0 {
-		l.own = valueOwned | labelOwned
-	}
+	l.own = n.flags & owned
 	before := len(t.nodes)
 	if _, f := l.parts(at, n.typ, int(n.start), maxDepth); f != nil {
 		t.nodes = t.nodes[:before]
@@ -31,14 +32,11 @@ func (t *Tree) expand(at uint32) bool {
 	return true
 }
 
-// value finds the end of the value of node at, and makes its parts if the
-// loader is deep.
+// value makes the parts of the node at, if the loader is deep, and returns the
+// end of its value.
 func (l *loader) value(at uint32, t thriftwire.Type, pos, depth int) (int, *diag.Fault) {
-	switch t {
-	case thriftwire.Struct, thriftwire.List, thriftwire.Set, thriftwire.Map:
-		if l.deep {
-			return l.parts(at, t, pos, depth)
-		}
+	if l.deep && hasParts(t) {
+		return l.parts(at, t, pos, depth)
 	}
 	end, code := skipPart(l.b, pos, t, depth)
 	if code < 0 {
@@ -46,6 +44,9 @@ func (l *loader) value(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 	}
 	return end, nil
 }
+
+// hasParts reports whether values of type t are structs or containers.
+func hasParts(t thriftwire.Type) bool { return t >= thriftwire.Struct && t <= thriftwire.List }
 
 func (l *loader) parts(at uint32, t thriftwire.Type, pos, depth int) (int, *diag.Fault) {
 	switch {
@@ -60,20 +61,51 @@ func (l *loader) parts(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 	}
 }
 
-// add adds a node after last, which is 0 for the first one.
-func (l *loader) add(parent, last uint32, t thriftwire.Type, label, labelEnd, start uint32) uint32 {
-	at := uint32(len(l.t.nodes))
-	l.t.nodes = append(l.t.nodes, node{typ: t, parent: parent, prev: last, label: label, labelEnd: labelEnd, start: start, flags: l.own})
-	if last != 0 {
-		l.t.nodes[last].next = at
+// part adds a node for the value of type t at pos after last, which is 0 for
+// the first one, and returns the place after it.
+func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth int) (int, *diag.Fault) {
+	if l.deep && hasParts(t) {
+		at := uint32(len(l.t.nodes))
+		l.leaf(parent, last, t, label, pos, pos)
+		end, f := l.parts(at, t, pos, depth)
+		l.t.nodes[at].end = uint32(end)
+		return end, f
 	}
-	return at
+	end, code := skipPart(l.b, pos, t, depth)
+	if code < 0 {
+		return end, fault(code, end)
+	}
+	l.leaf(parent, last, t, label, pos, end)
+	return end, nil
+}
+
+// leaf adds a node for the value of type t at b[pos:end].
+func (l *loader) leaf(parent, last uint32, t thriftwire.Type, label, pos, end int) {
+	n := l.t.grow(1)
+	n.start, n.end, n.label, n.parent = uint32(pos), uint32(end), uint32(label), parent
+	n.next, n.prev, n.first = 0, last, 0
+	n.typ, n.key, n.elem, n.flags = t, 0, 0, l.own
+	if last != 0 {
+		l.t.nodes[last].next = uint32(len(l.t.nodes) - 1)
+	}
+}
+
+// grow makes room for n nodes and returns the first of them, which may hold
+// what was there before. Nodes are filled field by field: copying one that was
+// put together elsewhere waits for its parts to arrive.
+func (t *Tree) grow(n int) *node {
+	size := len(t.nodes)
+	if cap(t.nodes)-size < n {
+		t.nodes = slices.Grow(t.nodes, n)
+	}
+	t.nodes = t.nodes[:size+n]
+	return &t.nodes[size]
 }
 
 // done completes a node whose parts start with first and end with last.
-func (l *loader) done(at, first, last uint32, count int, key, elem thriftwire.Type) {
+func (l *loader) done(at, first, last uint32, key, elem thriftwire.Type) {
 	n := &l.t.nodes[at]
-	n.first, n.count, n.key, n.elem = first, uint32(count), key, elem
+	n.first, n.key, n.elem = first, key, elem
 	n.flags |= partsLoaded
 	if first != 0 {
 		l.t.nodes[first].prev = last
@@ -82,26 +114,48 @@ func (l *loader) done(at, first, last uint32, count int, key, elem thriftwire.Ty
 
 func (l *loader) fields(at uint32, pos, depth int) (int, *diag.Fault) {
 	b := l.b
-	var first, last uint32
-	for count := 0; ; count++ {
+	first, last := uint32(len(l.t.nodes)), uint32(0)
+	for {
+		for len(b)-pos >= 3+8 { // plain fields, as in thriftwire's skipping of structs
+			h := binary.BigEndian.Uint32(b[pos:])
+			t, start, end := thriftwire.Type(h>>24), pos+3, 0
+			switch t {
+			case thriftwire.String:
+				if l := uint64(binary.BigEndian.Uint32(b[start:])); l <= uint64(len(b)-start-4) {
+					end = start + 4 + int(l)
+				}
+			case thriftwire.I32, thriftwire.Float:
+				end = start + 4
+			case thriftwire.I64, thriftwire.Double:
+				end = start + 8
+			case thriftwire.I8, thriftwire.Bool:
+				end = start + 1
+			}
+			if end == 0 {
+				break
+			}
+			next := uint32(len(l.t.nodes))
+			l.leaf(at, last, t, int(uint16(h>>8)), start, end)
+			last, pos = next, end
+		}
 		t, id, n := thriftwire.ConsumeField(b[pos:])
 		if n < 0 {
 			return pos, fault(n, pos)
 		}
 		pos += n
 		if t == thriftwire.Stop {
-			l.done(at, first, last, count, 0, 0)
+			if last == 0 {
+				first = 0
+			}
+			l.done(at, first, last, 0, 0)
 			return pos, nil
 		}
-		last = l.add(at, last, t, uint32(uint16(id)), 0, uint32(pos))
-		if first == 0 {
-			first = last
-		}
+		next := uint32(len(l.t.nodes))
 		var f *diag.Fault
-		if pos, f = l.value(last, t, pos, depth); f != nil {
+		if pos, f = l.part(at, last, t, int(uint16(id)), pos, depth); f != nil {
 			return pos, f
 		}
-		l.t.nodes[last].end = uint32(pos)
+		last = next
 	}
 }
 
@@ -111,20 +165,40 @@ func (l *loader) elements(at uint32, pos, depth int) (int, *diag.Fault) {
 		return pos, fault(n, pos)
 	}
 	pos += n
-	var first, last uint32
+	first, last := uint32(len(l.t.nodes)), uint32(0)
+	if size == 0 {
+		first = 0
+	}
+	if w := t.FixedSize(); w > 0 && size > 0 {
+		l.numbers(at, t, pos, w, size)
+		l.done(at, first, first+uint32(size)-1, 0, t)
+		return pos + size*w, nil
+	}
 	for range size {
-		last = l.add(at, last, t, 0, 0, uint32(pos))
-		if first == 0 {
-			first = last
-		}
+		next := uint32(len(l.t.nodes))
 		var f *diag.Fault
-		if pos, f = l.value(last, t, pos, depth); f != nil {
+		if pos, f = l.part(at, last, t, 0, pos, depth); f != nil {
 			return pos, f
 		}
-		l.t.nodes[last].end = uint32(pos)
+		last = next
 	}
-	l.done(at, first, last, size, 0, t)
+	l.done(at, first, last, 0, t)
 	return pos, nil
+}
+
+// numbers adds nodes for size values of w bytes each.
+func (l *loader) numbers(parent uint32, t thriftwire.Type, pos, w, size int) {
+	base := len(l.t.nodes)
+	l.t.grow(size)
+	nodes := l.t.nodes[base:]
+	for k := range nodes {
+		at, n := uint32(base+k), &nodes[k]
+		n.start, n.end, n.label, n.parent = uint32(pos), uint32(pos+w), 0, parent
+		n.next, n.prev, n.first = at+1, at-1, 0
+		n.typ, n.key, n.elem, n.flags = t, 0, 0, l.own
+		pos += w
+	}
+	nodes[size-1].next = 0
 }
 
 func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
@@ -133,22 +207,22 @@ func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
 		return pos, fault(n, pos)
 	}
 	pos += n
-	var first, last uint32
+	first, last := uint32(len(l.t.nodes)), uint32(0)
+	if size == 0 {
+		first = 0
+	}
 	for range size {
 		end, code := skipPart(l.b, pos, key, depth)
 		if code < 0 {
 			return end, fault(code, end)
 		}
-		last = l.add(at, last, t, uint32(pos), uint32(end), uint32(end))
-		if first == 0 {
-			first = last
-		}
+		next := uint32(len(l.t.nodes))
 		var f *diag.Fault
-		if pos, f = l.value(last, t, end, depth); f != nil {
+		if pos, f = l.part(at, last, t, pos, end, depth); f != nil {
 			return pos, f
 		}
-		l.t.nodes[last].end = uint32(pos)
+		last = next
 	}
-	l.done(at, first, last, size, key, t)
+	l.done(at, first, last, key, t)
 	return pos, nil
 }

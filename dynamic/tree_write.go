@@ -42,15 +42,15 @@ func (w *treeWriter) value(n *node, depth int) *diag.Fault {
 	switch n.typ {
 	case thriftwire.Struct:
 	case thriftwire.Map:
-		w.dst = thriftwire.AppendMap(w.dst, n.key, n.elem, int(n.count))
+		w.dst = thriftwire.AppendMap(w.dst, n.key, n.elem, w.t.count(n))
 	default:
-		w.dst = thriftwire.AppendList(w.dst, n.elem, int(n.count))
+		w.dst = thriftwire.AppendList(w.dst, n.elem, w.t.count(n))
 	}
 	from, to := uint32(0), uint32(0) // a stretch of src that is to be copied
 	for k := n.first; k != 0; {
 		part := &w.t.nodes[k]
 		k = part.next
-		if part.flags&(partsChanged|valueOwned|labelOwned) == 0 {
+		if part.flags&(partsChanged|owned) == 0 {
 			start := part.start
 			switch n.typ {
 			case thriftwire.Struct:
@@ -71,7 +71,7 @@ func (w *treeWriter) value(n *node, depth int) *diag.Fault {
 		case thriftwire.Struct:
 			w.dst = thriftwire.AppendField(w.dst, part.typ, int16(part.label))
 		case thriftwire.Map:
-			w.dst = append(w.dst, w.t.labelBytes(part)...)
+			w.dst = append(w.dst, w.t.keyBytes(part)...)
 		}
 		if f := w.value(part, depth-1); f != nil {
 			return f
