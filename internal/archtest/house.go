@@ -53,6 +53,7 @@ var House = Rules{
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire", "diag"}},
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},
+		{"rpc/generic", []string{"rpc", "dynamic", "schema", "diag", "wire/thriftwire"}},
 		{"gen", []string{"schema", "diag"}},
 		{"gen/static", []string{"diag", "wire/thriftwire"}},
 		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "codec", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
