@@ -239,6 +239,15 @@ func (s *Step) fits(t thriftwire.Type) bool {
 	}
 }
 
+// check refuses a key given as a value that is not a whole one. It would lead
+// to nothing, but must not be written.
+func (s *Step) check() *diag.Fault {
+	if s.kind != stepValue {
+		return nil
+	}
+	return NewNode(thriftwire.Type(s.num), []byte(s.text)).whole(nil)
+}
+
 // appendKey appends the key in the binary protocol, as one of wire type t,
 // which the step fits.
 func (s *Step) appendKey(b []byte, t thriftwire.Type) []byte {

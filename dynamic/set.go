@@ -509,6 +509,9 @@ func (e *editor) addEntry(g *edge, h *mapHeader) *diag.Fault {
 	if !g.step.fits(h.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the map's keys have the type "+h.key.String())
 	}
+	if f := g.step.check(); f != nil {
+		return f
+	}
 	e.dst = g.step.appendKey(e.dst, h.key)
 	h.count++
 	return e.build(g, h.elem)

@@ -114,6 +114,7 @@ func TestChangesThatCannotBeAreRefused(t *testing.T) {
 		{"a place and a part of it", []edit{{"points[0].x", 1}, {"points", nil}}, diag.InvalidValue, -1, "points"},
 		{"the whole and a part of it", []edit{{"", nil}, {"i8", nil}}, diag.InvalidValue, -1, ""},
 		{"behind a gap", []edit{{"points[$].x", 1}}, diag.Unsupported, -1, "points[$]"},
+		{"a key that is not whole", []edit{{"byPoint[#12:0800]", "p"}}, diag.InvalidValue, -1, "byPoint[entry]"},
 		{"the whole deleted", []edit{{"", nil}}, diag.NotFound, -1, ""},
 	} {
 		_, err := set(t, of(t, shop.Type(), in), c.edits...)

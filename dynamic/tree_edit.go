@@ -189,7 +189,7 @@ func (i Item) chooseKey(s *Step) *diag.Fault {
 	if !s.fits(n.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" cannot be a key of the map")
 	}
-	return nil
+	return s.check()
 }
 
 // link puts a node among the parts of parent, before one of them or, if that

@@ -265,6 +265,11 @@ func TestATreeRefusesWhatCannotBe(t *testing.T) {
 	must("a part of a string", put(name, dynamic.Index(0), dynamic.NewI16(1)), diag.TypeMismatch)
 	must("an unknown field", put(root, dynamic.Name("none"), dynamic.NewI16(1)), diag.UnknownField)
 	must("a key of another type", put(root.Get(dynamic.Name("byString")), dynamic.IntKey(1), dynamic.NewI32(1)), diag.TypeMismatch)
+	if byPoint, err := root.Put(dynamic.Name("byPoint"), dynamic.NewNode(thriftwire.Map, []byte("\x0c\x0b\x00\x00\x00\x00"))); err != nil {
+		t.Error(err)
+	} else {
+		must("a key that is not whole", put(byPoint, dynamic.NodeKey(dynamic.NewNode(thriftwire.Struct, []byte{8, 0})), dynamic.NewString("p")), diag.InvalidValue)
+	}
 	must("the whole removed", root.Remove(), diag.NotFound)
 	must("moved elsewhere", name.MoveBefore(list.First()), diag.InvalidValue)
 	must("merged with another kind", list.Merge(root), diag.TypeMismatch)
