@@ -105,7 +105,7 @@ func (t *Tree) start(v Value) *diag.Fault {
 	}
 	if cap(t.nodes) == 0 {
 		// Numbers and short strings make most parts.
-		t.nodes = make([]node, 0, 8+len(v.data)/16)
+		t.nodes = make([]node, 0, 4+len(v.data)/16)
 	}
 	t.src, t.schema = v.data, v.schema
 	*t.grow(2) = node{}
