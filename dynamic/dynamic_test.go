@@ -163,6 +163,36 @@ func TestAStepThatTheSchemaDoesNotHaveIsAFaultThatNamesItsPlace(t *testing.T) {
 	checkFault(t, "the zero step", err, diag.TypeMismatch, -1, "")
 }
 
+func TestAPathCompiledWithoutASchemaLeadsByTheMessage(t *testing.T) {
+	n := of(t, shop.Type(), `{list: [1, 2]}`).Node
+	path, err := dynamic.Compile(nil, dynamic.Field(12), dynamic.Index(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := path.Get(n)
+	if i, err2 := v.Int(); err != nil || err2 != nil || i != 2 || v.Type() != nil {
+		t.Errorf("%d, %v, %v", i, err, err2)
+	}
+	out, err := path.AppendSet(nil, n, dynamic.NewI16(3))
+	if err != nil || shown(t, dynamic.NewValue(shop.Type(), out)) != `{list: [1, 3]}` {
+		t.Errorf("%x, %v", out, err)
+	}
+	for _, wrong := range []dynamic.Node{{}, dynamic.NewI16(1)} {
+		if _, err := path.Get(wrong); err == nil {
+			t.Errorf("%v has a field", wrong)
+		}
+		if _, err := path.AppendSet(nil, wrong, dynamic.NewI16(3)); err == nil {
+			t.Errorf("%v has a field", wrong)
+		}
+	}
+	typed, err := dynamic.Compile(shop.Type(), dynamic.Field(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = typed.Get(dynamic.NewI16(1))
+	checkFault(t, "a number for a struct", err, diag.TypeMismatch, 0, "")
+}
+
 func TestTextThatIsNoPathIsRefused(t *testing.T) {
 	for text, at := range map[string]int{
 		".a": 0, "a.": 2, "a..b": 2, "a[": 2, "a[]": 2, "a[x]": 2, `a["b]`: 2, `a["b"`: 2, "a[0]b": 4, "a b": 1, "40000": 0, "a[^-1]": 2, "a[#1]x": 5, "[#300:00]": 1, "-": 0,

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math"
 
-	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -58,10 +57,10 @@ func (v Value) Get(path ...Step) (Value, error) {
 
 // Get is Value.Get along a path that was compiled for the type of n.
 func (p *Path) Get(n Node) (Value, error) {
-	pos, t := 0, n.typ
-	if t != wireOf(p.from) {
-		return Value{}, p.misfit(n)
+	if !n.Exists() || !agrees(p.from, n.typ) {
+		return Value{}, p.alone.misfit(n)
 	}
+	pos, t := 0, n.typ
 	for i := range p.steps {
 		var code int
 		if pos, t, code = p.steps[i].find(n.data, pos, t, maxDepth-i); code != 0 {
@@ -76,13 +75,6 @@ func (p *Path) Get(n Node) (Value, error) {
 		return Value{}, err
 	}
 	return Value{part, p.to}, nil
-}
-
-func (p *Path) misfit(n Node) *diag.Fault {
-	if f := n.expect(p.from.String()); p.from != nil {
-		return f
-	}
-	return notFound()
 }
 
 // part cuts out the value that path led to.

@@ -296,8 +296,8 @@ type Path struct {
 	alone *Paths // the set of this path only
 }
 
-// Compile resolves the steps as they lead from a value of type t. Without
-// steps the path leads to the value itself. The error is a *diag.Fault whose
+// Compile resolves the steps as they lead from a value of type t, or without a
+// schema if t is nil. Without steps the path leads to the value itself. The error is a *diag.Fault whose
 // path says which step the schema does not have.
 func Compile(t *schema.Type, steps ...Step) (*Path, error) {
 	p := &Path{from: t, to: t, steps: make([]Step, len(steps))}

@@ -41,7 +41,7 @@ func (v Value) AppendDelete(dst []byte, path ...Step) ([]byte, error) {
 // AppendSet is Value.AppendSet along a path that was compiled for the type of n.
 func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
 	if !n.Exists() || !agrees(p.from, n.typ) {
-		return dst, p.misfit(n)
+		return dst, p.alone.misfit(n)
 	}
 	e := editor{b: n.data, dst: dst, one: x}
 	return e.run(p.alone, n.typ)
