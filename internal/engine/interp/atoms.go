@@ -220,6 +220,9 @@ func encodePointer(e *encoder, b []byte, op *plan.Op, v mem.Pointer, depth int) 
 	if op.Code == plan.Map {
 		return e.mapping(b, op, v, depth)
 	}
+	if v != nil && e.compact == 0 { // as pointer does, without the call
+		return e.structure(b, e.prog.Procs[op.A], v, depth)
+	}
 	return e.pointer(b, op, v, depth)
 }
 

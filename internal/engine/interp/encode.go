@@ -413,6 +413,9 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 	if e.compact != 0 {
 		return e.compactElements(b, op, elem, data, n, depth)
 	}
+	if elem.Code == plan.String && e.compact == 0 {
+		return e.strings(b, data, n)
+	}
 	var f *diag.Fault
 	if elem.Code == plan.Pointer {
 		proc := e.prog.Procs[elem.A]
@@ -429,6 +432,24 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 		if b, f = e.value(b, elem, mem.Add(data, uintptr(i)*uintptr(op.Size)), depth-1); f != nil {
 			return b, f.Index(i)
 		}
+	}
+	return b, nil
+}
+
+// strings appends n strings.
+func (e *encoder) strings(b []byte, data mem.Pointer, n int) ([]byte, *diag.Fault) {
+	for i, s := range mem.View[string](data, n) {
+		if len(s) >= e.threshold || suspect(len(s), mem.StringData(s)) {
+			var f *diag.Fault
+			if b, f = e.bytes(b, s); f != nil {
+				return nil, f.Index(i)
+			}
+			continue
+		}
+		at := len(b)
+		b = room(b, 4+len(s))
+		binary.BigEndian.PutUint32(b[at:], uint32(len(s)))
+		copy(b[at+4:], s)
 	}
 	return b, nil
 }

@@ -193,7 +193,9 @@ func sizeText(e *encoder, op *plan.Op, m any, depth int) (n int, f *diag.Fault, 
 		n = 4 * len(m)
 		for k, v := range m {
 			size := 1 // the STOP of a nil struct
-			if v != nil {
+			if v != nil && proc.Texts != nil && depth > 0 {
+				size = sizeTexts(proc, v)
+			} else if v != nil {
 				if size, f = e.sizeStruct(proc, v, depth); f != nil {
 					return 0, f.Key(strconv.Quote(k)), true
 				}

@@ -31,11 +31,7 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 		return 0, tooDeep(-1)
 	}
 	if p.Texts != nil {
-		total := p.TextBase
-		for _, off := range p.Texts {
-			total += len(mem.String(mem.Add(base, uintptr(off)))) // a slice starts as a string does
-		}
-		return total, nil
+		return sizeTexts(p, base), nil
 	}
 	total := p.Base
 	ops := p.Ops
@@ -51,7 +47,18 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 		switch op.Code {
 		case plan.String, plan.Binary:
 			total += len(mem.String(at)) // a slice starts as a string does
-		case plan.Struct, plan.Pointer, plan.List, plan.Map:
+		case plan.List:
+			data, length := mem.Slice(at)
+			if elem := e.size.Procs[op.A]; len(elem.Ops) == 0 && depth > 1 && !suspect(length, data) {
+				total += length * elem.Base
+				continue
+			}
+			n, f := e.sizeList(op, data, length, depth-1)
+			if f != nil {
+				return 0, f.Field(op.Name)
+			}
+			total += n
+		case plan.Struct, plan.Pointer, plan.Map:
 			n, f := e.sizeValue(op, at, depth-1)
 			if f != nil {
 				return 0, f.Field(op.Name)
@@ -64,6 +71,15 @@ func (e *encoder) sizeStruct(p *plan.Proc, base mem.Pointer, depth int) (int, *d
 		total += n
 	}
 	return total, nil
+}
+
+// sizeTexts returns the size of a struct whose procedure has Texts.
+func sizeTexts(p *plan.Proc, base mem.Pointer) int {
+	total := p.TextBase
+	for _, off := range p.Texts {
+		total += len(mem.String(mem.Add(base, uintptr(off)))) // a slice starts as a string does
+	}
+	return total
 }
 
 // sizeValue returns what a value takes. In the binary protocol that is what it
@@ -145,6 +161,14 @@ func (e *encoder) sizeList(op *plan.Op, data mem.Pointer, n, depth int) (int, *d
 	}
 	if elem.Code == plan.Pointer {
 		target := e.size.Procs[elem.A]
+		if target.Texts != nil && depth > 1 {
+			for _, v := range mem.View[mem.Pointer](data, n) {
+				if v != nil {
+					total += sizeTexts(target, v) - 1 // the STOP is part of Fixed
+				}
+			}
+			return total, nil
+		}
 		for i, v := range mem.View[mem.Pointer](data, n) {
 			if v == nil {
 				continue
