@@ -7,6 +7,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -169,13 +170,14 @@ func decodeFloat64(d *run, op *plan.Op, i, depth int, _ *batch) (float64, int) {
 }
 
 func encodeString(e *encoder, b []byte, _ *plan.Op, v string, _ int) ([]byte, *diag.Fault) {
-	if e.compact == 0 && len(v) < e.threshold && !suspect(len(v), mem.StringData(v)) { // as bytes does, without the call
-		return append(binary.BigEndian.AppendUint32(b, uint32(len(v))), v...), nil
-	}
-	if e.compact != 0 && len(v) < e.threshold && !suspect(len(v), mem.StringData(v)) {
+	switch { // as bytes does, without the call
+	case len(v) >= e.threshold || suspect(len(v), mem.StringData(v)):
+		return e.bytes(b, v)
+	case e.compact != 0:
 		return compactBytes(b, v), nil
+	default:
+		return thriftwire.AppendString(b, v), nil
 	}
-	return e.bytes(b, v)
 }
 
 func sizeString(e *encoder, _ *plan.Op, v string, _ int) (int, *diag.Fault) {

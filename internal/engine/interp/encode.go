@@ -34,13 +34,7 @@ type encoder struct {
 }
 
 func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
-	var b []byte
-	var f *diag.Fault
-	if e.compact != 0 {
-		b, f = e.compactStruct(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
-	} else {
-		b, f = e.structure(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
-	}
+	b, f := e.structure(dst, e.prog.Procs[0], v, e.opts.MaxDepth)
 	if f != nil {
 		return dst, f
 	}
@@ -356,9 +350,6 @@ func (e *encoder) pointer(b []byte, op *plan.Op, v mem.Pointer, depth int) ([]by
 	if v == nil {
 		return append(b, 0), nil
 	}
-	if e.compact != 0 {
-		return e.compactStruct(b, e.prog.Procs[op.A], v, depth)
-	}
 	return e.structure(b, e.prog.Procs[op.A], v, depth)
 }
 
@@ -372,11 +363,7 @@ func (e *encoder) bytes(b []byte, s string) ([]byte, *diag.Fault) {
 		if e.compact != 0 {
 			return compactBytes(b, s), nil
 		}
-		i := len(b)
-		b = room(b, 4+len(s))
-		binary.BigEndian.PutUint32(b[i:], uint32(len(s)))
-		copy(b[i+4:], s)
-		return b, nil
+		return thriftwire.AppendString(b, s), nil
 	}
 	if f := checkBytes(len(s), mem.StringData(s), len(b)); f != nil {
 		return b, f
@@ -413,7 +400,7 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 	if e.compact != 0 {
 		return e.compactElements(b, op, elem, data, n, depth)
 	}
-	if elem.Code == plan.String && e.compact == 0 {
+	if elem.Code == plan.String {
 		return e.strings(b, data, n)
 	}
 	var f *diag.Fault
@@ -436,20 +423,17 @@ func (e *encoder) list(b []byte, op *plan.Op, data mem.Pointer, n, depth int) ([
 	return b, nil
 }
 
-// strings appends n strings.
+// strings appends n strings in the binary protocol.
 func (e *encoder) strings(b []byte, data mem.Pointer, n int) ([]byte, *diag.Fault) {
 	for i, s := range mem.View[string](data, n) {
-		if len(s) >= e.threshold || suspect(len(s), mem.StringData(s)) {
-			var f *diag.Fault
-			if b, f = e.bytes(b, s); f != nil {
-				return nil, f.Index(i)
-			}
+		if len(s) < e.threshold && !suspect(len(s), mem.StringData(s)) { // as bytes does, without the call
+			b = thriftwire.AppendString(b, s)
 			continue
 		}
-		at := len(b)
-		b = room(b, 4+len(s))
-		binary.BigEndian.PutUint32(b[at:], uint32(len(s)))
-		copy(b[at+4:], s)
+		var f *diag.Fault
+		if b, f = e.bytes(b, s); f != nil {
+			return nil, f.Index(i)
+		}
 	}
 	return b, nil
 }

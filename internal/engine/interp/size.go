@@ -10,13 +10,7 @@ import (
 // This file runs size programs: the procedures' constants plus what varies.
 
 func (e *encoder) Size(v mem.Pointer) (int, error) {
-	var n int
-	var f *diag.Fault
-	if e.compact != 0 {
-		n, f = e.compactSizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
-	} else {
-		n, f = e.sizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
-	}
+	n, f := e.sizeStruct(e.size.Procs[0], v, e.opts.MaxDepth)
 	if f != nil {
 		return 0, f
 	}
