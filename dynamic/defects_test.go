@@ -146,3 +146,26 @@ func TestDefectUnknownEnumNamesAreNotNoticed(t *testing.T) {
 		t.Error(name, err)
 	}
 }
+
+func TestTypesThatThriftDoesNotHaveAreRefused(t *testing.T) {
+	u32 := schema.Basic(schema.U32)
+	s := structOf("S", field(1, "number", u32), field(2, "list", schema.ListOf(u32)), field(3, "ids", schema.MapOf(u32, tI32)), field(1<<16+4, "far", tI32))
+	for text, code := range map[string]diag.Code{
+		"number": diag.Unsupported, "list[0]": diag.Unsupported, "ids[1]": diag.TypeMismatch, "far": diag.Unsupported,
+	} {
+		steps, err := dynamic.ParsePath(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := dynamic.Compile(s.Type(), steps...); diag.CodeOf(err) != code {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := dynamic.AppendAny(nil, s.Type(), map[string]any{"number": 1}); diag.CodeOf(err) == 0 {
+		t.Error("an unsigned number is written")
+	}
+	v := dynamic.NewValue(s.Type(), thriftwire.AppendStop(thriftwire.AppendI32(thriftwire.AppendField(nil, thriftwire.I32, 1), 7)))
+	if _, err := v.Any(); diag.CodeOf(err) != diag.TypeMismatch {
+		t.Error(err)
+	}
+}

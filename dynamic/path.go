@@ -166,8 +166,15 @@ func (s Step) resolve(t *schema.Type) (Step, *diag.Fault) {
 	if !ok {
 		return s, diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" does not lead into "+t.String())
 	}
-	s.want = wireOf(s.typ)
+	if s.want = wireOf(s.typ); s.want == thriftwire.Stop {
+		return s, noThriftType(s.typ)
+	}
 	return s, nil
+}
+
+// noThriftType is the fault for a part of another format's schema.
+func noThriftType(t *schema.Type) *diag.Fault {
+	return diag.NewFault(diag.Unsupported, -1, "Thrift has no values of type "+t.String())
 }
 
 // at returns the step as it leads from a value of wire type t: text does not
@@ -194,6 +201,12 @@ func (s Step) resolveField(d *schema.StructDef) (Step, *diag.Fault) {
 	}
 	if f == nil {
 		return s, diag.NewFault(diag.UnknownField, -1, d.Name()+" has no field "+s.String()[1:])
+	}
+	switch {
+	case f.ID() != int32(int16(f.ID())):
+		return s, diag.NewFault(diag.Unsupported, -1, "the id of "+d.Name()+"."+f.Name()+" is none that Thrift can have")
+	case wireOf(f.Type()) == thriftwire.Stop:
+		return s, noThriftType(f.Type())
 	}
 	return Step{kind: stepField, want: wireOf(f.Type()), num: int64(f.ID()), text: f.Name(), typ: f.Type()}, nil
 }

@@ -55,6 +55,8 @@ func (g *generator) checkType(t *schema.Type, at diag.Span, seen map[*schema.Typ
 		}
 	}
 	switch t.Kind() {
+	case schema.U8, schema.U16, schema.U32, schema.U64:
+		g.report(at, "unsigned", "Thrift has no values of type "+t.Kind().String(), "use a signed integer")
 	case schema.List, schema.Set:
 		g.checkType(t.Elem(), at, seen)
 	case schema.Map:

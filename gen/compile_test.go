@@ -283,6 +283,17 @@ func TestDefaultsThatDoubleEndInAnError(t *testing.T) {
 	}
 }
 
+func TestTypesThatThriftDoesNotHaveAreReported(t *testing.T) {
+	s := schema.NewStruct(schema.DeclSpec{Name: "S"}, schema.PlainStruct)
+	s.Complete([]*schema.Field{schema.NewField(schema.FieldSpec{ID: 1, Name: "a", Type: schema.ListOf(schema.Basic(schema.U64))})})
+	f := schema.NewFile("main.proto")
+	f.Complete(schema.FileSpec{Structs: []*schema.StructDef{s}})
+	_, err := gen.Go(f)
+	if list, ok := err.(diag.List); !ok || list[0].Code != "unsigned" {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestPackagesThatWouldImportEachOtherAreReported(t *testing.T) {
 	_, err := gen.Go(loadText(t, map[string]string{
 		"main.thrift": "include 'b.thrift'\nnamespace go x\nstruct S { 1: b.S s }",

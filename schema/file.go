@@ -17,7 +17,7 @@ type File struct {
 // FileSpec is what a file holds; each list is in its declared order.
 type FileSpec struct {
 	Doc         string
-	Package     string // fbthrift's package statement, or ""
+	Package     string // of the package statement of fbthrift or Protobuf, or ""
 	Namespaces  []Namespace
 	Includes    []Include
 	Annotations Annotations  // of fbthrift's package statement

@@ -251,3 +251,70 @@ func TestAnnotationsKeepTheirOrderAndMayRepeat(t *testing.T) {
 		t.Error("a bare annotation has a value")
 	}
 }
+
+func TestUnsignedIntegersAreKindsOfTheirOwn(t *testing.T) {
+	for k, name := range map[schema.Kind]string{schema.U8: "u8", schema.U16: "u16", schema.U32: "u32", schema.U64: "u64"} {
+		if !k.IsInteger() || !k.IsUnsigned() || k.IsContainer() || schema.Basic(k).String() != name {
+			t.Errorf("%s is classed wrongly", name)
+		}
+	}
+	if schema.I64.IsUnsigned() || schema.Float.IsUnsigned() || schema.Float.IsInteger() {
+		t.Error("a kind is taken for unsigned")
+	}
+}
+
+func TestAnEncodingBelongsToAUse(t *testing.T) {
+	plain := schema.Basic(schema.I32)
+	zigzag := plain.WithEncoding(schema.ZigZag)
+	if zigzag.Encoding() != schema.ZigZag || zigzag.Kind() != schema.I32 || plain.Encoding() != schema.StandardEncoding {
+		t.Error("the use changed what it uses, or has no encoding")
+	}
+	if plain.WithEncoding(schema.StandardEncoding) != plain {
+		t.Error("the same use is made twice")
+	}
+	if schema.Delimited.String() != "delimited" || schema.Encoding(9).String() != "invalid" {
+		t.Error("an encoding is named wrongly")
+	}
+}
+
+func TestOneofsGatherTheirFields(t *testing.T) {
+	typ := schema.Basic(schema.I32)
+	second, first := schema.NewOneof(schema.DeclSpec{Name: "second"}), schema.NewOneof(schema.DeclSpec{Name: "first"})
+	s := newStruct("S", schema.PlainStruct,
+		schema.FieldSpec{ID: 1, Name: "a", Type: typ, Oneof: first}, schema.FieldSpec{ID: 2, Name: "b", Type: typ},
+		schema.FieldSpec{ID: 3, Name: "c", Type: typ, Oneof: second}, schema.FieldSpec{ID: 4, Name: "d", Type: typ, Oneof: first})
+	if !slices.Equal(s.Oneofs(), []*schema.Oneof{first, second}) || first.Struct() != s {
+		t.Errorf("the oneofs are %v", s.Oneofs())
+	}
+	if !slices.Equal(first.Fields(), []*schema.Field{s.FieldByID(1), s.FieldByID(4)}) || s.FieldByID(2).Oneof() != nil {
+		t.Error("a oneof holds other fields than it was given")
+	}
+	mustPanic(t, "a oneof in two structs", func() {
+		newStruct("T", schema.PlainStruct, schema.FieldSpec{ID: 1, Name: "a", Type: typ, Oneof: first})
+	})
+}
+
+func TestAFieldHasANameInJSON(t *testing.T) {
+	for name, want := range map[string]string{"a": "a", "field_name": "fieldName", "_a_b__c_1_D": "ABC1D", "end_": "end", "": ""} {
+		if got := schema.NewField(schema.FieldSpec{Name: name}).JSONName(); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+	if got := schema.NewField(schema.FieldSpec{Name: "a_b", JSONName: "x_y"}).JSONName(); got != "x_y" {
+		t.Errorf("a declared name becomes %q", got)
+	}
+}
+
+func TestFullNamesHaveThePackage(t *testing.T) {
+	f := schema.NewFile("f")
+	decl := schema.DeclSpec{Name: "Outer.Inner", File: f}
+	d, e, s := schema.NewStruct(decl, schema.PlainStruct), schema.NewClosedEnum(decl, nil), schema.NewService(decl)
+	f.Complete(schema.FileSpec{Package: "shop.v1"})
+	const want = "shop.v1.Outer.Inner"
+	if d.FullName() != want || e.FullName() != want || s.FullName() != want {
+		t.Errorf("the names are %s, %s and %s", d.FullName(), e.FullName(), s.FullName())
+	}
+	if alone := schema.NewEnum(schema.DeclSpec{Name: "E"}, nil); alone.FullName() != "E" || alone.Closed() || !e.Closed() {
+		t.Error("an enum without a file has a package, or is closed")
+	}
+}

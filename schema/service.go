@@ -51,6 +51,10 @@ func (s *Service) AllMethods() []*Method {
 // Method returns the own or inherited method with that name, or nil.
 func (s *Service) Method(name string) *Method { return s.byName[name] }
 
+// FullName returns the name with the package of its file before it, such as
+// shop.v1.Shop.
+func (s *Service) FullName() string { return s.spec.fullName() }
+
 func (s *Service) Name() string             { return s.spec.Name }
 func (s *Service) File() *File              { return s.spec.File }
 func (s *Service) Doc() string              { return s.spec.Doc }
@@ -60,7 +64,8 @@ func (s *Service) Annotations() Annotations { return s.spec.Annotations }
 // MethodSpec is what a method is made of.
 type MethodSpec struct {
 	DeclSpec
-	// Args is the struct of the arguments, as it travels.
+	// Args is the struct of the arguments, as it travels. A Protobuf method has one
+	// argument, with the id 1, and the argument itself travels; so does its result.
 	Args *StructDef
 	// Result is the struct of the reply: field 0, named "success", unless the
 	// method returns nothing, and the declared exceptions under their ids. All
@@ -71,7 +76,8 @@ type MethodSpec struct {
 }
 
 // Stream describes what follows the first request and reply of a streaming
-// method, in fbthrift's terms.
+// method, in fbthrift's terms. In Protobuf's, what the client sends is Client,
+// and nothing else travels before it.
 type Stream struct {
 	Kind   StreamKind
 	Server *Type    // the elements that the server sends, or nil

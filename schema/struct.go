@@ -24,6 +24,7 @@ type StructDef struct {
 	flavor Flavor
 	typ    Type
 	fields []*Field
+	oneofs []*Oneof
 	dense  []*Field         // by id, for ids below denseLimit
 	byID   map[int32]*Field // the rest
 	byName map[string]*Field
@@ -58,6 +59,9 @@ func (s *StructDef) Complete(fields []*Field) {
 	s.dense = make([]*Field, top+1)
 	for i, f := range fields {
 		f.index, f.owner = i, s
+		if o := f.spec.Oneof; o != nil {
+			s.join(o, f)
+		}
 		s.byName[f.spec.Name] = f
 		if id := f.spec.ID; id >= 0 && id < denseLimit {
 			s.dense[id] = f
@@ -70,6 +74,19 @@ func (s *StructDef) Complete(fields []*Field) {
 	}
 }
 
+// join adds f, a field of s, to o, which becomes s's own with its first field.
+func (s *StructDef) join(o *Oneof, f *Field) {
+	switch o.owner {
+	case nil:
+		o.owner = s
+		s.oneofs = append(s.oneofs, o)
+	case s:
+	default:
+		panic("schema: oneof " + o.spec.Name + " belongs to two structs")
+	}
+	o.fields = append(o.fields, f)
+}
+
 // Type returns the type that s declares.
 func (s *StructDef) Type() *Type { return &s.typ }
 
@@ -78,6 +95,14 @@ func (s *StructDef) Flavor() Flavor { return s.flavor }
 
 // Fields returns the fields in their declared order.
 func (s *StructDef) Fields() []*Field { return s.fields }
+
+// Oneofs returns the groups of fields of which one at most is set, in the order
+// of their first fields. A union, all of whose fields exclude each other, has none.
+func (s *StructDef) Oneofs() []*Oneof { return s.oneofs }
+
+// FullName returns the name with the package of its file before it, such as
+// shop.v1.Item.
+func (s *StructDef) FullName() string { return s.spec.fullName() }
 
 // FieldByID returns the field with that id, or nil.
 func (s *StructDef) FieldByID(id int32) *Field {
@@ -96,13 +121,16 @@ func (s *StructDef) Doc() string              { return s.spec.Doc }
 func (s *StructDef) Span() diag.Span          { return s.spec.Span }
 func (s *StructDef) Annotations() Annotations { return s.spec.Annotations }
 
-// Requiredness says whether a field must be present.
+// Requiredness says whether a field must be present, and whether absence is a
+// state of its own.
 type Requiredness uint8
 
 const (
-	Default  Requiredness = iota // always written, need not be present when read
-	Required                     // always written, must be present when read
-	Optional                     // written if set
+	// Default: need not be present when read. Thrift always writes it, Protobuf
+	// writes what is not zero or empty: its implicit presence.
+	Default  Requiredness = iota
+	Required              // always written, must be present when read
+	Optional              // written if set: Protobuf's explicit presence
 )
 
 // String returns the Thrift keyword of r.
@@ -115,6 +143,9 @@ type FieldSpec struct {
 	Type         *Type
 	Requiredness Requiredness
 	Default      *Value // nil if none was declared
+	Oneof        *Oneof // nil if the field is in none
+	Packed       bool
+	JSONName     string // empty for the name as JSON spells names
 	Doc          string
 	Annotations  Annotations
 	Span         diag.Span // of the name
@@ -142,6 +173,38 @@ func (f *Field) Span() diag.Span            { return f.spec.Span }
 // Default returns the declared default, converted to the field's type, or nil.
 func (f *Field) Default() *Value { return f.spec.Default }
 
+// Oneof returns the oneof that f belongs to, or nil.
+func (f *Field) Oneof() *Oneof { return f.spec.Oneof }
+
+// Packed reports whether Protobuf writes the elements of the list one after
+// another behind one header. Readers take them either way.
+func (f *Field) Packed() bool { return f.spec.Packed }
+
+// JSONName returns the name that Protobuf's JSON gives the field: the declared
+// one, else the name in lowerCamelCase.
+func (f *Field) JSONName() string {
+	if f.spec.JSONName != "" {
+		return f.spec.JSONName
+	}
+	return lowerCamel(f.spec.Name)
+}
+
+// lowerCamel drops underscores and turns the letters after them into capitals.
+func lowerCamel(name string) string {
+	out := make([]byte, 0, len(name))
+	up := false
+	for i := range len(name) {
+		c := name[i]
+		if up && c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		if up = c == '_'; !up {
+			out = append(out, c)
+		}
+	}
+	return string(out)
+}
+
 // Struct returns the struct that f is part of.
 func (f *Field) Struct() *StructDef { return f.owner }
 
@@ -157,9 +220,32 @@ func (f *Field) String() string {
 	return s + f.spec.Type.String() + " " + f.spec.Name
 }
 
+// Oneof is a group of fields of a struct of which one at most is set.
+type Oneof struct {
+	spec   DeclSpec
+	owner  *StructDef
+	fields []*Field
+}
+
+// NewOneof declares a oneof. The fields whose spec names it make it complete,
+// together with their struct.
+func NewOneof(spec DeclSpec) *Oneof { return &Oneof{spec: spec} }
+
+// Fields returns the fields in their declared order.
+func (o *Oneof) Fields() []*Field { return o.fields }
+
+// Struct returns the struct that o is part of.
+func (o *Oneof) Struct() *StructDef { return o.owner }
+
+func (o *Oneof) Name() string             { return o.spec.Name }
+func (o *Oneof) Doc() string              { return o.spec.Doc }
+func (o *Oneof) Span() diag.Span          { return o.spec.Span }
+func (o *Oneof) Annotations() Annotations { return o.spec.Annotations }
+
 // EnumDef declares an enum.
 type EnumDef struct {
 	spec    DeclSpec
+	closed  bool
 	typ     Type
 	values  []*EnumValue
 	byName  map[string]*EnumValue
@@ -192,6 +278,21 @@ func NewEnum(spec DeclSpec, values []*EnumValue) *EnumDef {
 	}
 	return e
 }
+
+// NewClosedEnum is [NewEnum] for an enum that has no other values than these.
+func NewClosedEnum(spec DeclSpec, values []*EnumValue) *EnumDef {
+	e := NewEnum(spec, values)
+	e.closed = true
+	return e
+}
+
+// Closed reports whether a number without a name is no value of the enum.
+// Enums of Thrift and proto3 are open; those of proto2 are closed.
+func (e *EnumDef) Closed() bool { return e.closed }
+
+// FullName returns the name with the package of its file before it, such as
+// shop.v1.Color.
+func (e *EnumDef) FullName() string { return e.spec.fullName() }
 
 // Type returns the type that e declares.
 func (e *EnumDef) Type() *Type { return &e.typ }

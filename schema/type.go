@@ -13,6 +13,10 @@ const (
 	I16
 	I32
 	I64
+	U8 // unsigned integers; Protobuf and FlatBuffers
+	U16
+	U32
+	U64
 	Float // 32 bits; fbthrift
 	Double
 	String // text; UTF-8 is expected and not enforced by Thrift
@@ -27,11 +31,12 @@ const (
 
 var kindNames = [...]string{
 	Invalid: "invalid", Void: "void", Bool: "bool", I8: "i8", I16: "i16", I32: "i32", I64: "i64",
+	U8: "u8", U16: "u16", U32: "u32", U64: "u64",
 	Float: "float", Double: "double", String: "string", Binary: "binary", UUID: "uuid",
 	Enum: "enum", List: "list", Set: "set", Map: "map", Struct: "struct",
 }
 
-// String returns the Thrift keyword of k.
+// String returns the Thrift keyword of k, or one in its manner.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -39,16 +44,42 @@ func (k Kind) String() string {
 	return "invalid"
 }
 
-// IsInteger reports whether k is one of I8, I16, I32 and I64.
-func (k Kind) IsInteger() bool { return k >= I8 && k <= I64 }
+// IsInteger reports whether k is one of I8 to I64 and U8 to U64.
+func (k Kind) IsInteger() bool { return k >= I8 && k <= U64 }
+
+// IsUnsigned reports whether k is one of U8, U16, U32 and U64.
+func (k Kind) IsUnsigned() bool { return k >= U8 && k <= U64 }
 
 // IsContainer reports whether k is List, Set or Map.
 func (k Kind) IsContainer() bool { return k >= List && k <= Map }
+
+// Encoding is how the values of a type are written, where a format has several
+// ways. So far that is Protobuf.
+type Encoding uint8
+
+const (
+	// StandardEncoding: integers and enums as varints, structs with their length.
+	StandardEncoding Encoding = iota
+	ZigZag                    // integers as varints that are short near zero: sint32, sint64
+	Fixed                     // integers in 4 or 8 bytes: fixed32, sfixed32, fixed64, sfixed64
+	Delimited                 // structs between a start and an end: groups
+)
+
+// String returns a name for messages.
+func (e Encoding) String() string {
+	if int(e) < len(encodingNames) {
+		return encodingNames[e]
+	}
+	return "invalid"
+}
+
+var encodingNames = [...]string{StandardEncoding: "standard", ZigZag: "zigzag", Fixed: "fixed", Delimited: "delimited"}
 
 // Type is a use of a type: a base type, a container, an enum or a struct,
 // possibly under a typedef's name and with annotations of its own.
 type Type struct {
 	kind        Kind
+	encoding    Encoding
 	key, elem   *Type
 	strct       *StructDef
 	enum        *EnumDef
@@ -91,6 +122,20 @@ func (t *Type) WithAnnotations(a Annotations) *Type {
 	c.annotations = append(a[:len(a):len(a)], t.annotations...)
 	return &c
 }
+
+// WithEncoding returns t as used with that encoding.
+func (t *Type) WithEncoding(e Encoding) *Type {
+	if t.encoding == e {
+		return t
+	}
+	c := *t
+	c.encoding = e
+	return &c
+}
+
+// Encoding returns how values of t are written. That of elements, keys and
+// entries is their own types'.
+func (t *Type) Encoding() Encoding { return t.encoding }
 
 // Kind returns what t is, with typedefs resolved.
 func (t *Type) Kind() Kind { return t.kind }
@@ -167,4 +212,11 @@ type DeclSpec struct {
 	Doc         string // the documentation comment without its delimiters
 	Annotations Annotations
 	Span        diag.Span // of the name
+}
+
+func (d *DeclSpec) fullName() string {
+	if d.File == nil || d.File.spec.Package == "" {
+		return d.Name
+	}
+	return d.File.spec.Package + "." + d.Name
 }

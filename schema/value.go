@@ -9,7 +9,7 @@ type ValueKind uint8
 
 const (
 	BoolValue       ValueKind = iota + 1
-	IntValue                  // I8 … I64
+	IntValue                  // I8 … I64, U8 … U64; a U64 as the int64 with the same bits
 	FloatValue                // Float, Double
 	StringValue               // String, Binary, UUID in text form
 	EnumeratorValue           // Enum; Int holds the number, Enumerator its declaration

@@ -104,7 +104,7 @@ var wireTypes = [...]thriftwire.Type{
 
 func (k *compiler) typ(t *schema.Type) (typ, error) {
 	kind := t.Kind()
-	if kind <= schema.Void || int(kind) >= len(wireTypes) {
+	if int(kind) >= len(wireTypes) || wireTypes[kind] == thriftwire.Stop {
 		return typ{}, diag.NewFault(diag.Unsupported, -1, "a value of type "+t.String()+" has no JSON form")
 	}
 	out := typ{kind: kind, wire: wireTypes[kind]}

@@ -308,3 +308,11 @@ func TestConversionsIntoALargeBufferAllocateNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestTypesThatThriftDoesNotHaveAreRefused(t *testing.T) {
+	for _, typ := range []*schema.Type{schema.Basic(schema.U32), schema.ListOf(schema.Basic(schema.U8)), schema.MapOf(schema.Basic(schema.U64), tI32)} {
+		if _, err := transcode.New(holding(typ)); diag.CodeOf(err) != diag.Unsupported {
+			t.Errorf("%s: %v", typ, err)
+		}
+	}
+}
