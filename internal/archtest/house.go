@@ -77,7 +77,7 @@ var House = Rules{
 		"testing":   {"rpc/rpctest", "internal/conform/...", "internal/interop"},
 		"go/parser": {"internal/archtest"},
 	},
-	Oracles:  []string{"github.com/apache/thrift", "pgregory.net/rapid"},
+	Oracles:  []string{"github.com/apache/thrift", "google.golang.org/protobuf", "pgregory.net/rapid"},
 	TestOnly: []string{"internal/conform/..."},
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
 	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},
