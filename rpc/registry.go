@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -12,11 +14,12 @@ import (
 // separator stands between service and method in Apache's multiplexed protocol.
 const separator = ":"
 
-// registry maps called names to methods. It is immutable: Register swaps it
-// for a larger one, so that lookups need no lock.
+// registry maps called names to methods. It is immutable: Register and Replace
+// swap it for another one, so that lookups need no lock.
 type registry struct {
-	services map[string]*Service
+	services []*Service       // in the order of their registration
 	entries  map[string]entry // by "Service:method" and by bare "method"
+	unknown  []*Service       // those that serve unknown methods
 }
 
 // entry is what a name leads to: a method, or several services that have it.
@@ -25,46 +28,67 @@ type entry struct {
 	owners []string // services that have a method of this bare name
 }
 
-// with returns a registry that holds s too.
-func (r *registry) with(s *Service) (*registry, error) {
+// newRegistry returns a registry of services, which it keeps.
+func newRegistry(services []*Service) (*registry, error) {
+	r := &registry{services: services, entries: map[string]entry{}}
+	for _, s := range services {
+		if err := r.add(s); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// with returns a registry that holds s too, in the place of the service of the
+// same name if replace is set.
+func (r *registry) with(s *Service, replace bool) (*registry, error) {
 	if s == nil {
 		return nil, errors.New("rpc: register: nil service")
 	}
-	if strings.Contains(s.Name, separator) {
-		return nil, fmt.Errorf("rpc: register: service name %q contains %q", s.Name, separator)
-	}
-	if r.services[s.Name] != nil {
+	own := *s // a copy, so that the caller cannot change it later
+	own.Methods = slices.Clone(s.Methods)
+	services := slices.Clone(r.services)
+	at := slices.IndexFunc(services, func(other *Service) bool { return other.Name == s.Name })
+	switch {
+	case at < 0:
+		services = append(services, &own)
+	case replace:
+		services[at] = &own
+	default:
 		return nil, fmt.Errorf("rpc: register: service %q is registered already", s.Name)
 	}
-	next := &registry{services: map[string]*Service{s.Name: s}, entries: map[string]entry{}}
-	for name, old := range r.services {
-		next.services[name] = old
-	}
-	for name, old := range r.entries {
-		next.entries[name] = old
+	return newRegistry(services)
+}
+
+// add adds a service under construction.
+func (r *registry) add(s *Service) error {
+	if strings.Contains(s.Name, separator) {
+		return fmt.Errorf("rpc: register: service name %q contains %q", s.Name, separator)
 	}
 	seen := map[string]bool{}
 	for i := range s.Methods {
-		m := s.Methods[i] // a copy, so that the caller cannot change it later
+		m := &s.Methods[i]
 		switch {
 		case m.err != nil:
-			return nil, fmt.Errorf("rpc: register: %s.%s: %w", s.Name, m.Name, m.err)
+			return fmt.Errorf("rpc: register: %s.%s: %w", s.Name, m.Name, m.err)
 		case m.Name == "" || strings.Contains(m.Name, separator):
-			return nil, fmt.Errorf("rpc: register: service %q has a method named %q", s.Name, m.Name)
+			return fmt.Errorf("rpc: register: service %q has a method named %q", s.Name, m.Name)
 		case m.Serve == nil:
-			return nil, fmt.Errorf("rpc: register: %s.%s: Serve is nil", s.Name, m.Name)
+			return fmt.Errorf("rpc: register: %s.%s: Serve is nil", s.Name, m.Name)
 		case seen[m.Name]:
-			return nil, fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
+			return fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
 		}
 		seen[m.Name] = true
 		if s.Name != "" {
-			next.entries[s.Name+separator+m.Name] = entry{method: &m}
+			r.entries[s.Name+separator+m.Name] = entry{method: m}
 		}
-		bare := next.entries[m.Name]
-		owners := append(bare.owners[:len(bare.owners):len(bare.owners)], s.Name)
-		next.entries[m.Name] = entry{method: &m, owners: owners}
+		bare := r.entries[m.Name]
+		r.entries[m.Name] = entry{method: m, owners: append(bare.owners, s.Name)}
 	}
-	return next, nil
+	if s.Unknown != nil {
+		r.unknown = append(r.unknown, s)
+	}
+	return nil
 }
 
 // lookup finds the method that a client calls by name.
@@ -72,12 +96,41 @@ func (r *registry) lookup(name []byte) (*Method, *ApplicationException) {
 	e, ok := r.entries[string(name)]
 	switch {
 	case !ok:
+		if m := r.serveUnknown(string(name)); m != nil {
+			return m, nil
+		}
 		return nil, exceptionf(UnknownMethod, "no method %q here", clip(name))
 	case len(e.owners) > 1:
 		return nil, exceptionf(UnknownMethod, "method %q is in the services %s: call one of them by %q",
 			clip(name), strings.Join(e.owners, ", "), "Service:method")
 	}
 	return e.method, nil
+}
+
+// serveUnknown returns a method that leads to the service which serves unknown
+// methods of that name: the one that it names, or for a bare name the only one. It
+// returns nil if there is none.
+func (r *registry) serveUnknown(name string) *Method {
+	service, method, named := strings.Cut(name, separator)
+	if !named {
+		method = name
+	}
+	var found *Service
+	for _, s := range r.unknown {
+		switch {
+		case named && s.Name != service:
+		case found != nil:
+			return nil
+		default:
+			found = s
+		}
+	}
+	if found == nil || method == "" || named && service == "" || strings.Contains(method, separator) {
+		return nil
+	}
+	return &Method{Name: method, Serve: func(ctx context.Context, args, dst []byte) ([]byte, error) {
+		return found.Unknown(ctx, method, args, dst)
+	}}
 }
 
 // bareName returns the name under which the reply to a call goes out: Apache's

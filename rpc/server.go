@@ -63,10 +63,18 @@ func NewServer(opts ...ServerOption) *Server {
 // Register refuses a service name that is taken (one service may have the
 // empty name, and be called by bare names only), a method that stands twice or
 // has no Serve, and names that contain ":". A refused service changes nothing.
-func (s *Server) Register(service *Service) error {
+func (s *Server) Register(service *Service) error { return s.register(service, false) }
+
+// Replace puts a service in the place of the one that has its name, or adds it.
+// Calls that have arrived end with the methods that they found; no call in between
+// finds neither. A service that Register would refuse for another reason
+// than its name changes nothing.
+func (s *Server) Replace(service *Service) error { return s.register(service, true) }
+
+func (s *Server) register(service *Service, replace bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, err := s.registry.Load().with(service)
+	next, err := s.registry.Load().with(service, replace)
 	if err != nil {
 		return err
 	}

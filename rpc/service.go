@@ -34,6 +34,12 @@ type Invocation struct {
 type Service struct {
 	Name    string
 	Methods []Method
+
+	// Unknown, unless it is nil, serves the methods that are not in Methods,
+	// as [Method.Serve] serves one. A bare name leads here if no service has
+	// the method and no other service has Unknown. A call of type oneway
+	// gets no reply.
+	Unknown func(ctx context.Context, method string, args, dst []byte) ([]byte, error)
 }
 
 // Method is one method of a Service on encoded bytes. [Unary] and [Oneway]
