@@ -15,6 +15,7 @@ import (
 	"github.com/thrum-rpc/thrum/bench/internal/codecsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/dynamicsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/bench/internal/transcodesuite"
 )
 
 // suites is the table of all suites; a new one is a package and a row here.
@@ -22,6 +23,7 @@ func suites() []harness.Suite {
 	return []harness.Suite{
 		codecsuite.Suite(),
 		dynamicsuite.Suite(),
+		transcodesuite.Suite(),
 	}
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Writes internal/gen from codec.thrift with the peers' own generators: the
-# kitex tool (FastCodec, with frugal tags) and Apache's compiler.
+# Writes internal/gen from codec.thrift and transcode.thrift with the peers' own
+# generators: the kitex tool (FastCodec, with frugal tags) and, for the first,
+# Apache's compiler.
 # Needs Go, network for the Go modules, and `thrift` (0.17 or later) on the path.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,9 +22,12 @@ MOD
 (cd "$work/tool" && GOWORK=off go build -mod=mod -o kitex github.com/cloudwego/kitex/tool/cmd/kitex)
 
 mkdir "$work/out"
-cp go.mod idl/codec.thrift "$work/out/"
-(cd "$work/out" && "$work/tool/kitex" -module github.com/thrum-rpc/thrum/bench -gen-path kitex \
-	-no-dependency-check -thrift frugal_tag,no_processor codec.thrift)
+cp go.mod idl/codec.thrift idl/transcode.thrift "$work/out/"
+for idl in codec transcode; do
+	(cd "$work/out" && "$work/tool/kitex" -module github.com/thrum-rpc/thrum/bench -gen-path kitex \
+		-no-dependency-check -thrift frugal_tag,no_processor "$idl.thrift")
+done
+rm -rf "$work/out/kitex/convert/shapes"
 mkdir "$work/out/apache"
 thrift --gen go:package_prefix=github.com/thrum-rpc/thrum/bench/internal/gen/apache/ \
 	-out "$work/out/apache" idl/codec.thrift
@@ -31,6 +35,11 @@ cat >"$work/out/kitex/shapes/doc.go" <<'DOC'
 // Package shapes is the output of the kitex tool for idl/codec.thrift: structs
 // with frugal tags and FastCodec. It must not be edited.
 package shapes
+DOC
+cat >"$work/out/kitex/convert/doc.go" <<'DOC'
+// Package convert is the output of the kitex tool for idl/transcode.thrift:
+// structs with frugal tags and FastCodec. It must not be edited.
+package convert
 DOC
 cat >"$work/out/apache/shapes/doc.go" <<'DOC'
 // Package shapes is the output of Apache's compiler for idl/codec.thrift. It

@@ -1,0 +1,9 @@
+// Package idl holds the IDL of suites that compile it at run time.
+package idl
+
+import _ "embed"
+
+// Transcode is transcode.thrift.
+//
+//go:embed transcode.thrift
+var Transcode []byte
