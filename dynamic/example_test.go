@@ -152,3 +152,28 @@ func ExampleCompileAll() {
 	// Short <nil>
 	// map[books:[map[pages:900 title:Long] map[pages:90 title:Shorter] map[pages:2 title:Leaflet]]] <nil>
 }
+
+func ExamplePath_AppendFilter() {
+	list, err := dynamic.Compile(shelf(), dynamic.Name("books"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pages, err := dynamic.Compile(list.Type().Elem(), dynamic.Name("pages"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	message, err := list.AppendFilter(nil, books().Node, func(book *dynamic.Iterator) bool {
+		v, _ := pages.Get(book.Value().Node)
+		n, _ := v.Int()
+		return n > 10
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(dynamic.NewValue(shelf(), message).Any())
+	// Output:
+	// map[books:[map[pages:900 title:Long] map[pages:90 title:Short]] owner:Ada] <nil>
+}

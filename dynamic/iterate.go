@@ -1,6 +1,7 @@
 package dynamic
 
 import (
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -29,7 +30,7 @@ type Iterator struct {
 	id        int16
 	current   Value
 	entry     Value // the key of the current entry
-	err       error
+	err       *diag.Fault
 }
 
 // Iterate starts before the first part of the value. A value without parts
@@ -39,28 +40,33 @@ func (n Node) Iterate() Iterator { return Value{Node: n}.Iterate() }
 // Iterate is Node.Iterate by the schema: parts come with their types, and a
 // part of another wire type than the schema's ends the iteration with an error.
 // Fields that the schema does not have come without a type.
-func (v Value) Iterate() Iterator {
-	it := Iterator{b: v.data, typ: v.typ, schema: v.schema, index: -1}
+func (v Value) Iterate() Iterator { return iterate(v.data, 0, v.typ, v.schema) }
+
+// iterate starts before the first part of the value of type t at b[pos:].
+func iterate(b []byte, pos int, t thriftwire.Type, typ *schema.Type) Iterator {
+	it := Iterator{b: b, pos: pos, typ: t, schema: typ, index: -1}
 	n := 0
-	switch v.typ {
+	switch t {
 	case thriftwire.Struct:
 		return it
 	case thriftwire.List, thriftwire.Set:
-		it.elem, it.left, n = thriftwire.ConsumeList(v.data)
+		it.elem, it.left, n = thriftwire.ConsumeList(b[pos:])
 	case thriftwire.Map:
-		it.key, it.elem, it.left, n = thriftwire.ConsumeMap(v.data)
+		it.key, it.elem, it.left, n = thriftwire.ConsumeMap(b[pos:])
 	default:
-		it.err = v.expect("a struct or container")
+		if it.err = notFound(); t != thriftwire.Stop {
+			it.err = wrongType(pos, "a struct or container", t.String())
+		}
 		return it
 	}
 	if n < 0 {
-		it.err, it.left = fault(n, 0), 0
+		it.err, it.left = fault(n, pos), 0
 		return it
 	}
-	it.pos = n
-	if it.schema != nil && it.left > 0 {
-		if !agrees(it.schema.Elem(), it.elem) || it.typ == thriftwire.Map && !agrees(it.schema.Key(), it.key) {
-			it.err, it.left = wrongType(0, it.schema.String(), "another element type"), 0
+	it.pos += n
+	if typ != nil && it.left > 0 {
+		if !agrees(typ.Elem(), it.elem) || t == thriftwire.Map && !agrees(typ.Key(), it.key) {
+			it.err, it.left = wrongType(pos, typ.String(), "another element type"), 0
 		}
 	}
 	return it
@@ -158,4 +164,4 @@ func (it *Iterator) Key() Value { return it.entry }
 func (it *Iterator) Value() Value { return it.current }
 
 // Err returns why the iteration ended before the end of the value, or nil.
-func (it *Iterator) Err() error { return it.err }
+func (it *Iterator) Err() error { return asError(it.err) }

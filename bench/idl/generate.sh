@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes internal/gen from codec.thrift and transcode.thrift with the peers' own
+# Writes internal/gen from codec.thrift, dynamic.thrift and transcode.thrift with the peers' own
 # generators: the kitex tool (FastCodec, with frugal tags) and, for the first,
 # Apache's compiler.
 # Needs Go, network for the Go modules, and `thrift` (0.17 or later) on the path.
@@ -22,8 +22,8 @@ MOD
 (cd "$work/tool" && GOWORK=off go build -mod=mod -o kitex github.com/cloudwego/kitex/tool/cmd/kitex)
 
 mkdir "$work/out"
-cp go.mod idl/codec.thrift idl/transcode.thrift "$work/out/"
-for idl in codec transcode; do
+cp go.mod idl/*.thrift "$work/out/"
+for idl in codec dynamic transcode; do
 	(cd "$work/out" && "$work/tool/kitex" -module github.com/thrum-rpc/thrum/bench -gen-path kitex \
 		-no-dependency-check -thrift frugal_tag,no_processor "$idl.thrift")
 done
@@ -35,6 +35,11 @@ cat >"$work/out/kitex/shapes/doc.go" <<'DOC'
 // Package shapes is the output of the kitex tool for idl/codec.thrift: structs
 // with frugal tags and FastCodec. It must not be edited.
 package shapes
+DOC
+cat >"$work/out/kitex/messages/doc.go" <<'DOC'
+// Package messages is the output of the kitex tool for idl/dynamic.thrift:
+// structs with frugal tags and FastCodec. It must not be edited.
+package messages
 DOC
 cat >"$work/out/kitex/convert/doc.go" <<'DOC'
 // Package convert is the output of the kitex tool for idl/transcode.thrift:

@@ -3,6 +3,11 @@ package idl
 
 import _ "embed"
 
+// Dynamic is dynamic.thrift.
+//
+//go:embed dynamic.thrift
+var Dynamic []byte
+
 // Transcode is transcode.thrift.
 //
 //go:embed transcode.thrift

@@ -1,6 +1,7 @@
 package dynamicsuite
 
 import (
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
 	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -8,124 +9,172 @@ import (
 // maxDepth is the depth that skipping follows; dynamicgo's is 1023.
 const maxDepth = 1023
 
-// op does a piece of work once and returns what came of it, which is valid
-// until the next call.
-type op func() ([][]byte, error)
+// tools are what our side compiles ahead for a shape.
+type tools struct {
+	*shape
+	v          dynamic.Value
+	path       *dynamic.Path
+	paths      *dynamic.Paths
+	trimmer    *dynamic.Trimmer
+	rows, mark *dynamic.Path // the list that is filtered, and what the rule looks at in a row
+}
 
-// ours makes our side's work on a shape, by name.
-func ours(s *shape) (map[string]func() (op, error), error) {
+func newTools(s *shape) (*tools, error) {
+	t := &tools{shape: s, v: dynamic.NewValue(s.whole, s.message)}
 	path := make([]dynamic.Step, len(s.one))
 	for i, p := range s.one {
 		if path[i] = dynamic.Field(p.field); p.key != "" {
 			path[i] = dynamic.Key(p.key)
 		}
 	}
-	one, err := dynamic.Compile(s.whole, path...)
-	if err != nil {
+	var err error
+	if t.path, err = dynamic.Compile(s.whole, path...); err != nil {
 		return nil, err
 	}
 	var paths [][]dynamic.Step
 	for _, id := range s.many {
 		paths = append(paths, []dynamic.Step{dynamic.Field(id)})
 	}
-	many, err := dynamic.CompileAll(s.whole, paths...)
-	if err != nil {
+	if t.paths, err = dynamic.CompileAll(s.whole, paths...); err != nil {
 		return nil, err
 	}
-	trimmer, err := dynamic.NewTrimmer(s.whole, s.part)
-	if err != nil {
+	if t.trimmer, err = dynamic.NewTrimmer(s.whole, s.part); err != nil {
 		return nil, err
 	}
-	v := dynamic.NewValue(s.whole, s.message)
-	return map[string]func() (op, error){
-		"skip": func() (op, error) {
-			return func() ([][]byte, error) {
-				n := thriftwire.Skip(s.message, thriftwire.Struct, maxDepth)
-				if n < 0 {
-					return nil, thriftwire.Error(n)
+	if s.list != 0 {
+		if t.rows, err = dynamic.Compile(s.whole, dynamic.Field(s.list)); err != nil {
+			return nil, err
+		}
+		if t.mark, err = dynamic.Compile(t.rows.Type().Elem(), dynamic.Field(ruled)); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
+}
+
+// ours makes our side's work on a shape.
+func ours(s *shape) (contender, error) {
+	t, err := newTools(s)
+	if err != nil {
+		return contender{}, err
+	}
+	jobs := map[string]func() (job, error){
+		"skip": func() (job, error) {
+			return job{run: func() error {
+				if n := thriftwire.Skip(s.message, thriftwire.Struct, maxDepth); n < 0 {
+					return thriftwire.Error(n)
 				}
-				return nil, nil
-			}, nil
+				return nil
+			}}, nil
 		},
-		"get-one": func() (op, error) {
-			var out [1][]byte
-			return func() ([][]byte, error) {
-				part, err := one.Get(v.Node)
-				out[0] = part.Raw()
-				return out[:], err
-			}, nil
+		"get-one": func() (job, error) {
+			return bytesJob(func() ([]byte, error) {
+				part, err := t.path.Get(t.v.Node)
+				return part.Raw(), err
+			}), nil
 		},
-		"get-many": func() (op, error) {
-			values, out := make([]dynamic.Value, many.Len()), make([][]byte, many.Len())
-			return func() ([][]byte, error) {
-				err := many.Get(v.Node, values)
-				for i := range values {
-					out[i] = values[i].Raw()
-				}
-				return out, err
-			}, nil
+		"get-many": t.getMany,
+		"set-one": func() (job, error) {
+			x := dynamic.NewNode(thriftwire.String, s.value)
+			return s.appending(func(dst []byte) ([]byte, error) { return t.path.AppendSet(dst, t.v.Node, x) }), nil
 		},
-		"set-one":      func() (op, error) { return appending(s, ourSetOne(s, one, v)), nil },
-		"set-many":     func() (op, error) { return ourSetMany(s, many, v, v.Node) },
-		"marshal-many": func() (op, error) { return ourSetMany(s, many, v, dynamic.NewNode(thriftwire.Struct, []byte{0})) },
-		"trim": func() (op, error) {
-			return appending(s, func(dst []byte) ([]byte, error) {
-				out, _, err := trimmer.Append(dst, s.message)
+		"set-many":     func() (job, error) { return t.setMany(t.v.Node) },
+		"marshal-many": func() (job, error) { return t.setMany(dynamic.NewNode(thriftwire.Struct, []byte{0})) },
+		"trim": func() (job, error) {
+			return s.appending(func(dst []byte) ([]byte, error) {
+				out, _, err := t.trimmer.Append(dst, s.message)
 				return out, err
 			}), nil
 		},
-		"dom-new": func() (op, error) {
-			return func() ([][]byte, error) {
+		"dom-new": func() (job, error) {
+			return job{run: func() error {
 				var tree dynamic.Tree
-				return nil, tree.Load(v)
-			}, nil
+				return tree.Load(t.v)
+			}}, nil
 		},
-		"dom-reuse": func() (op, error) {
+		"dom-reuse": func() (job, error) {
 			var pool dynamic.TreePool
-			return func() ([][]byte, error) {
+			return job{run: func() error {
 				tree := pool.Get()
-				err := tree.Load(v)
+				err := tree.Load(t.v)
 				pool.Put(tree)
-				return nil, err
-			}, nil
+				return err
+			}}, nil
 		},
-		"dom-marshal": func() (op, error) {
+		"dom-marshal": func() (job, error) {
 			var tree dynamic.Tree
-			if err := tree.Load(v); err != nil {
-				return nil, err
+			if err := tree.Load(t.v); err != nil {
+				return job{}, err
 			}
 			if _, err := tree.Root().Put(dynamic.Field(s.edit), dynamic.NewDouble(0.5)); err != nil {
-				return nil, err
+				return job{}, err
 			}
-			return appending(s, tree.Append), nil
+			return s.appending(tree.Append), nil
+		},
+	}
+	if s.list != 0 {
+		jobs["filter-list"] = func() (job, error) { return t.filter(), nil }
+	}
+	return contender{harness.Ours, jobs}, nil
+}
+
+func (t *tools) getMany() (job, error) {
+	values := make([]dynamic.Value, t.paths.Len())
+	return job{
+		run: func() error { return t.paths.Get(t.v.Node, values) },
+		result: func() ([][]byte, error) {
+			return t.assemble(func(i int) []byte { return values[i].Raw() })
 		},
 	}, nil
 }
 
-func ourSetOne(s *shape, one *dynamic.Path, v dynamic.Value) func([]byte) ([]byte, error) {
-	x := dynamic.NewNode(thriftwire.String, s.value)
-	return func(dst []byte) ([]byte, error) { return one.AppendSet(dst, v.Node, x) }
+// assemble makes one message of the parts that paths lead to.
+func (t *tools) assemble(part func(i int) []byte) ([][]byte, error) {
+	var b []byte
+	for i, id := range t.many {
+		b = append(thriftwire.AppendField(b, dynamic.NewValue(t.paths.Type(i), nil).WireType(), id), part(i)...)
+	}
+	return [][]byte{thriftwire.AppendStop(b)}, nil
 }
 
-// ourSetMany sets the parts of the message, as it has them, in a struct.
-func ourSetMany(s *shape, many *dynamic.Paths, v dynamic.Value, in dynamic.Node) (op, error) {
-	parts := make([]dynamic.Value, many.Len())
-	if err := many.Get(v.Node, parts); err != nil {
-		return nil, err
+// setMany sets the parts of the message, as it has them, in a struct.
+func (t *tools) setMany(in dynamic.Node) (job, error) {
+	parts := make([]dynamic.Value, t.paths.Len())
+	if err := t.paths.Get(t.v.Node, parts); err != nil {
+		return job{}, err
 	}
 	nodes := make([]dynamic.Node, len(parts))
 	for i := range parts {
 		nodes[i] = parts[i].Node
 	}
-	return appending(s, func(dst []byte) ([]byte, error) { return many.AppendSet(dst, in, nodes) }), nil
+	return t.appending(func(dst []byte) ([]byte, error) { return t.paths.AppendSet(dst, in, nodes) }), nil
 }
 
-// appending makes an op of work that appends to a buffer, which is reused.
-func appending(s *shape, run func(dst []byte) ([]byte, error)) op {
-	buf := make([]byte, 0, 2*len(s.message))
-	var out [1][]byte
-	return func() (_ [][]byte, err error) {
-		out[0], err = run(buf)
-		return out[:], err
+func (t *tools) filter() job {
+	var failed error
+	keep := func(row *dynamic.Iterator) bool {
+		mark, err := t.mark.Get(row.Value().Node)
+		if err != nil {
+			failed = err
+			return true
+		}
+		n, err := mark.Int()
+		if err != nil {
+			failed = err
+		}
+		return rule(n)
 	}
+	return t.appending(func(dst []byte) ([]byte, error) {
+		out, err := t.rows.AppendFilter(dst, t.v.Node, keep)
+		if err == nil {
+			err = failed
+		}
+		return out, err
+	})
+}
+
+// appending makes a job of work that appends to a buffer, which is reused.
+func (s *shape) appending(run func(dst []byte) ([]byte, error)) job {
+	buf := make([]byte, 0, 2*len(s.message))
+	return bytesJob(func() ([]byte, error) { return run(buf) })
 }

@@ -6,86 +6,62 @@ import (
 
 	"github.com/cloudwego/dynamicgo/thrift"
 	"github.com/cloudwego/dynamicgo/thrift/generic"
+
+	"github.com/thrum-rpc/thrum/bench/idl"
 )
 
-// dynamicgo makes the peer's work on a shape, by name.
-func dynamicgo(s *shape) (map[string]func() (op, error), error) {
-	service, err := thrift.NewDescritorFromContent(context.Background(), "shapes.thrift", idl, nil, false)
+// service lets dynamicgo reach types, which it does through the one argument
+// of a method.
+const service = `
+service Messages {
+	void small(1: Simple whole)
+	void smallPart(1: PartialSimple part)
+	void medium(1: Nesting whole)
+	void mediumPart(1: PartialNesting part)
+	void large(1: Batch whole)
+	void largePart(1: PartialBatch part)
+	void deep(1: Deep whole)
+	void deepPart(1: PartialDeep part)
+}
+`
+
+// peer is what dynamicgo compiles ahead for a shape.
+type peer struct {
+	*shape
+	t           *tools
+	whole, part *thrift.TypeDescriptor
+	path        []generic.Path
+}
+
+// dynamicgo makes the peer's work on a shape.
+func dynamicgo(s *shape) (contender, error) {
+	d, err := thrift.NewDescritorFromContent(context.Background(), "dynamic.thrift", string(idl.Dynamic)+service, nil, false)
 	if err != nil {
-		return nil, err
+		return contender{}, err
 	}
-	whole, err := argument(service, s.name)
-	if err != nil {
-		return nil, err
+	p := peer{shape: s, path: make([]generic.Path, len(s.one))}
+	if p.whole, err = argument(d, s.name); err != nil {
+		return contender{}, err
 	}
-	part, err := argument(service, s.name+"Part")
-	if err != nil {
-		return nil, err
+	if p.part, err = argument(d, s.name+"Part"); err != nil {
+		return contender{}, err
 	}
-	path := make([]generic.Path, len(s.one))
-	for i, p := range s.one {
-		if path[i] = generic.NewPathFieldId(thrift.FieldID(p.field)); p.key != "" {
-			path[i] = generic.NewPathStrKey(p.key)
+	if p.t, err = newTools(s); err != nil {
+		return contender{}, err
+	}
+	for i, step := range s.one {
+		if p.path[i] = generic.NewPathFieldId(thrift.FieldID(step.field)); step.key != "" {
+			p.path[i] = generic.NewPathStrKey(step.key)
 		}
 	}
-	return map[string]func() (op, error){
-		"skip": func() (op, error) {
-			p := thrift.NewBinaryProtocol(s.message)
-			return func() ([][]byte, error) {
-				p.Read = 0
-				return nil, p.SkipType(whole.Type())
-			}, nil
-		},
-		"get-one": func() (op, error) {
-			v := generic.NewValue(whole, s.message)
-			var out [1][]byte
-			return func() ([][]byte, error) {
-				got := v.GetByPath(path...)
-				out[0] = got.Raw()
-				return out[:], got.Check()
-			}, nil
-		},
-		"get-many": func() (op, error) { return peerGetMany(s, whole) },
-		"set-one": func() (op, error) {
-			v := generic.NewValue(whole, s.message)
-			x := generic.NewValue(v.GetByPath(path...).Desc, s.value)
-			var out [1][]byte
-			return func() ([][]byte, error) {
-				_, err := v.SetByPath(x, path...)
-				out[0] = v.Raw()
-				return out[:], err
-			}, nil
-		},
-		"set-many":     func() (op, error) { return peerSetMany(s, whole) },
-		"marshal-many": func() (op, error) { return peerMarshalMany(s, whole) },
-		"trim": func() (op, error) {
-			v, options := generic.NewValue(whole, s.message), &generic.Options{}
-			var out [1][]byte
-			return func() (_ [][]byte, err error) {
-				out[0], err = v.MarshalTo(part, options)
-				return out[:], err
-			}, nil
-		},
-		"dom-new": func() (op, error) {
-			v, options := generic.NewValue(whole, s.message), &generic.Options{}
-			return func() ([][]byte, error) {
-				out := []generic.PathNode{}
-				return nil, v.Children(&out, true, options)
-			}, nil
-		},
-		"dom-reuse": func() (op, error) {
-			v, options := generic.NewValue(whole, s.message), &generic.Options{}
-			return func() ([][]byte, error) {
-				root := generic.NewPathNode()
-				root.Node = v.Node
-				err := root.Load(true, options)
-				root.ResetAll()
-				generic.FreePathNode(root)
-				return nil, err
-			}, nil
-		},
-		"dom-marshal": func() (op, error) { return peerMarshal(s, whole) },
-	}, nil
+	jobs := map[string]func() (job, error){
+		"skip": p.skip, "get-one": p.getOne, "get-many": p.getMany, "set-one": p.setOne, "set-many": p.setMany,
+		"marshal-many": p.marshalMany, "trim": p.trim, "dom-new": p.domNew, "dom-reuse": p.domReuse, "dom-marshal": p.domMarshal,
+	}
+	if s.list != 0 {
+		jobs["filter-list"] = p.filterList
+	}
+	return contender{"dynamicgo", jobs}, nil
 }
 
 // argument is the type of a method's argument.
@@ -97,66 +73,144 @@ func argument(service *thrift.ServiceDescriptor, name string) (*thrift.TypeDescr
 	return method.Request().Struct().FieldById(1).Type(), nil
 }
 
-// paths are the paths of get-many, with room for what they lead to.
-func (s *shape) paths() []generic.PathNode {
+// value is the message with its type.
+func (p *peer) value() generic.Value { return generic.NewValue(p.whole, p.message) }
+
+// nodes are the paths of get-many, with room for what they lead to.
+func (p *peer) nodes() []generic.PathNode {
 	var all []generic.PathNode
-	for _, id := range s.many {
+	for _, id := range p.many {
 		all = append(all, generic.PathNode{Path: generic.NewPathFieldId(thrift.FieldID(id))})
 	}
 	return all
 }
 
-func peerGetMany(s *shape, whole *thrift.TypeDescriptor) (op, error) {
-	v, options, paths := generic.NewValue(whole, s.message), &generic.Options{}, s.paths()
-	out := make([][]byte, len(paths))
-	return func() ([][]byte, error) {
-		err := v.GetMany(paths, options)
-		for i := range paths {
-			out[i] = paths[i].Node.Raw()
-		}
-		return out, err
+func (p *peer) skip() (job, error) {
+	r := thrift.NewBinaryProtocol(p.message)
+	return job{run: func() error {
+		r.Read = 0
+		return r.SkipType(p.whole.Type())
+	}}, nil
+}
+
+func (p *peer) getOne() (job, error) {
+	v := p.value()
+	return bytesJob(func() ([]byte, error) {
+		got := v.GetByPath(p.path...)
+		return got.Raw(), got.Check()
+	}), nil
+}
+
+func (p *peer) getMany() (job, error) {
+	v, options, paths := p.value(), &generic.Options{}, p.nodes()
+	return job{
+		run: func() error { return v.GetMany(paths, options) },
+		result: func() ([][]byte, error) {
+			return p.t.assemble(func(i int) []byte { return paths[i].Node.Raw() })
+		},
 	}, nil
 }
 
-func peerSetMany(s *shape, whole *thrift.TypeDescriptor) (op, error) {
-	v, options, paths := generic.NewValue(whole, s.message), &generic.Options{}, s.paths()
+func (p *peer) setOne() (job, error) {
+	v := p.value()
+	x := generic.NewValue(v.GetByPath(p.path...).Desc, p.shape.value)
+	return bytesJob(func() ([]byte, error) {
+		_, err := v.SetByPath(x, p.path...)
+		return v.Raw(), err
+	}), nil
+}
+
+func (p *peer) setMany() (job, error) {
+	v, options, paths := p.value(), &generic.Options{}, p.nodes()
 	if err := v.GetMany(paths, options); err != nil {
-		return nil, err
+		return job{}, err
 	}
-	var out [1][]byte
-	return func() ([][]byte, error) {
+	return bytesJob(func() ([]byte, error) {
 		err := v.SetMany(paths, options)
-		out[0] = v.Raw()
-		return out[:], err
-	}, nil
+		return v.Raw(), err
+	}), nil
 }
 
-func peerMarshalMany(s *shape, whole *thrift.TypeDescriptor) (op, error) {
-	v, options, paths := generic.NewValue(whole, s.message), &generic.Options{}, s.paths()
+func (p *peer) marshalMany() (job, error) {
+	v, options, paths := p.value(), &generic.Options{}, p.nodes()
 	if err := v.GetMany(paths, options); err != nil {
-		return nil, err
+		return job{}, err
 	}
 	root := generic.PathNode{Path: generic.NewPathFieldId(1), Node: v.Node, Next: paths}
-	var out [1][]byte
-	return func() (_ [][]byte, err error) {
-		out[0], err = root.Marshal(options)
-		return out[:], err
-	}, nil
+	return bytesJob(func() ([]byte, error) { return root.Marshal(options) }), nil
 }
 
-func peerMarshal(s *shape, whole *thrift.TypeDescriptor) (op, error) {
+func (p *peer) trim() (job, error) {
+	v, options := p.value(), &generic.Options{}
+	return bytesJob(func() ([]byte, error) { return v.MarshalTo(p.part, options) }), nil
+}
+
+// filterList takes the rows apart one level deep, and puts a list of those
+// that may stay in their place.
+func (p *peer) filterList() (job, error) {
 	options := &generic.Options{}
-	root := generic.PathNode{Node: generic.NewValue(whole, s.message).Node}
+	var list, kept []generic.PathNode
+	var failed error
+	rewrite := func(rows generic.Node) generic.Node {
+		if failed = rows.Children(&list, false, options); failed != nil {
+			return rows
+		}
+		kept = kept[:0]
+		for i := range list {
+			n, err := list[i].Node.Field(ruled).Int()
+			if err != nil {
+				failed = err
+			}
+			if rule(int64(n)) {
+				kept = append(kept, list[i])
+			}
+		}
+		out, err := generic.PathNode{Node: rows, Next: kept}.Marshal(options)
+		if err != nil {
+			failed = err
+		}
+		return generic.NewNode(thrift.LIST, out)
+	}
+	path := generic.NewPathFieldId(thrift.FieldID(p.list))
+	return bytesJob(func() ([]byte, error) {
+		n := p.value().Node
+		_, err := n.ReplaceByPath(rewrite, path)
+		if err == nil {
+			err = failed
+		}
+		return n.Raw(), err
+	}), nil
+}
+
+func (p *peer) domNew() (job, error) {
+	v, options := p.value(), &generic.Options{}
+	return job{run: func() error {
+		out := []generic.PathNode{}
+		return v.Children(&out, true, options)
+	}}, nil
+}
+
+func (p *peer) domReuse() (job, error) {
+	v, options := p.value(), &generic.Options{}
+	return job{run: func() error {
+		root := generic.NewPathNode()
+		root.Node = v.Node
+		err := root.Load(true, options)
+		root.ResetAll()
+		generic.FreePathNode(root)
+		return err
+	}}, nil
+}
+
+func (p *peer) domMarshal() (job, error) {
+	options := &generic.Options{}
+	root := generic.PathNode{Node: p.value().Node}
 	if err := root.Load(true, options); err != nil {
-		return nil, err
+		return job{}, err
 	}
-	exists, err := root.SetField(thrift.FieldID(s.edit), generic.NewNodeDouble(0.5), options)
+	exists, err := root.SetField(thrift.FieldID(p.edit), generic.NewNodeDouble(0.5), options)
 	if err != nil || !exists {
-		return nil, fmt.Errorf("field %d was not set: %v", s.edit, err)
+		return job{}, fmt.Errorf("field %d was not set: %v", p.edit, err)
 	}
-	var out [1][]byte
-	return func() (_ [][]byte, err error) {
-		out[0], err = root.Marshal(options)
-		return out[:], err
-	}, nil
+	return bytesJob(func() ([]byte, error) { return root.Marshal(options) }), nil
 }
