@@ -39,3 +39,15 @@ func ExampleFor() {
 	// 0a000100000000000000070b0002000000000f00040b0000000000 <nil>
 	// unexpected EOF: 6 bytes short at id (offset 3) [unexpected-eof]
 }
+
+func ExampleNewSet() {
+	// A set keeps its options for whatever types come.
+	set := codec.NewSet(codec.MaxContainer(2))
+	type Note struct {
+		Tags []string `thrift:"tags,1,default,list<string>"`
+	}
+	b, _ := set.Marshal(&Note{Tags: []string{"a", "b", "c"}})
+	_, err := set.Unmarshal(b, new(Note))
+	fmt.Println(err)
+	// Output: a list of 3 elements exceeds the limit at tags (offset 3) [size-limit]
+}

@@ -52,8 +52,8 @@ type NocopyWriter interface {
 // writes past len(buf); a buffer of Size(v) bytes suffices, a shorter one is
 // an error. If w is not nil, strings and binaries of at least DirectSize bytes are handed to w
 // instead, which makes the result shorter by their length.
-func EncodeInto(buf []byte, w NocopyWriter, v any) (int, error) {
-	c, p, err := shared.target(v)
+func (s *Set) EncodeInto(buf []byte, w NocopyWriter, v any) (int, error) {
+	c, p, err := s.target(v)
 	if err != nil {
 		return 0, err
 	}

@@ -1,13 +1,16 @@
 package codec
 
 import (
+	"errors"
 	"math"
+	"strconv"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/interp"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
-// Option changes what For compiles.
+// Option changes what For and NewSet compile.
 type Option interface{ apply(*config) }
 
 type option func(*config)
@@ -19,6 +22,7 @@ type config struct {
 	decode engine.DecodeOptions
 
 	protocol Protocol
+	engine   EngineKind
 }
 
 // DefaultMaxDepth is the deepest nesting of structs and containers that is
@@ -100,4 +104,38 @@ func CheckUnions() Option {
 // CheckSets refuses sets with equal elements.
 func CheckSets() Option {
 	return option(func(c *config) { c.encode.CheckSet, c.decode.CheckSet = true, true })
+}
+
+// EngineKind names what runs compiled types.
+type EngineKind uint8
+
+const (
+	Auto   EngineKind = iota // the fastest that takes the type on this platform; the default
+	Interp                   // the portable interpreter
+)
+
+// String returns the kind's name as Codec.Engine returns it.
+func (k EngineKind) String() string {
+	switch k {
+	case Auto:
+		return "auto"
+	case Interp:
+		return interp.Engine{}.Name()
+	default:
+		return "EngineKind(" + strconv.Itoa(int(k)) + ")"
+	}
+}
+
+// Engine runs types on the engine k, with the same results on each. A kind
+// that this platform does not have is an error of For.
+func Engine(k EngineKind) Option { return option(func(c *config) { c.engine = k }) }
+
+// engine returns the engine of kind k.
+func (k EngineKind) engine() (engine.Engine, error) {
+	switch k {
+	case Auto, Interp:
+		return interp.Engine{}, nil
+	default:
+		return nil, errors.New("there is no engine " + k.String())
+	}
 }

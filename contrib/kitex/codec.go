@@ -34,9 +34,15 @@ func WriteOnly() Option { return func(c *payloadCodec) { c.reads = false } }
 // transport; the default is DefaultMaxMessage.
 func MaxMessage(bytes int) Option { return func(c *payloadCodec) { c.limit = bytes } }
 
+// Codec reads and writes by the given codec of Thrum, which brings its own
+// options: limits, checks, NoCopy. Its protocol must be the binary one; with another every message is an error.
+func Codec(set *codec.Set) Option { return func(c *payloadCodec) { c.structs = set } }
+
 // New returns a codec for server.WithPayloadCodec and client.WithPayloadCodec.
-func New(opts ...Option) remote.PayloadCodec {
-	c := &payloadCodec{reads: true, writes: true, limit: DefaultMaxMessage}
+func New(opts ...Option) remote.PayloadCodec { return newCodec(opts) }
+
+func newCodec(opts []Option) *payloadCodec {
+	c := &payloadCodec{reads: true, writes: true, limit: DefaultMaxMessage, structs: codec.Default()}
 	for _, o := range opts {
 		o(c)
 	}
@@ -45,6 +51,7 @@ func New(opts ...Option) remote.PayloadCodec {
 }
 
 type payloadCodec struct {
+	structs       *codec.Set
 	reads, writes bool
 	limit         int
 	types         sync.Map  // reflect.Type → *verdict
@@ -142,9 +149,9 @@ func (c *payloadCodec) takes(data any, wanted bool) (*verdict, error) {
 
 // Pretouch compiles the argument and result structs of a service's methods,
 // so that no call has to. Methods that would be left to Kitex's own codec are
-// passed over.
-func Pretouch(info *serviceinfo.ServiceInfo) error {
-	c := &payloadCodec{}
+// passed over. The options are those of New; only Codec matters here.
+func Pretouch(info *serviceinfo.ServiceInfo, opts ...Option) error {
+	c := newCodec(opts)
 	var structs []any
 	for _, m := range info.Methods {
 		structs = appendTaken(c, structs, m.NewArgs())
@@ -152,7 +159,7 @@ func Pretouch(info *serviceinfo.ServiceInfo) error {
 			structs = appendTaken(c, structs, m.NewResult())
 		}
 	}
-	return codec.Pretouch(structs...)
+	return c.structs.Pretouch(structs...)
 }
 
 func appendTaken(c *payloadCodec, structs []any, data any) []any {

@@ -63,7 +63,7 @@ func (c *payloadCodec) read(message remote.Message, envelope int, aliases bool, 
 	if aliases {
 		b = append([]byte(nil), b...)
 	}
-	if _, err := codec.Unmarshal(b, message.Data()); err != nil {
+	if _, err := c.structs.Unmarshal(b, message.Data()); err != nil {
 		return remote.NewTransError(remote.ProtocolError, err)
 	}
 	return nil
@@ -128,7 +128,7 @@ func buffered(in remote.ByteBuffer) int {
 // write appends the message to out.
 func (c *payloadCodec) write(message remote.Message, method string, out remote.ByteBuffer) error {
 	data := message.Data()
-	n, err := codec.Size(data)
+	n, err := c.structs.Size(data)
 	if err != nil {
 		return encodeError(err)
 	}
@@ -144,11 +144,11 @@ func (c *payloadCodec) write(message remote.Message, method string, out remote.B
 	thriftwire.AppendMessage(b[:0], thriftwire.MessageType(message.MessageType()), method, message.RPCInfo().Invocation().SeqID())
 	direct, ok := out.(remote.NocopyWrite)
 	if !ok || n < codec.DirectSize {
-		written, err := codec.EncodeInto(b[header:header+n], nil, data)
+		written, err := c.structs.EncodeInto(b[header:header+n], nil, data)
 		return encoded(n, written, err)
 	}
 	w := &directWriter{NocopyWrite: direct}
-	written, err := codec.EncodeInto(b[header:header+n], w, data)
+	written, err := c.structs.EncodeInto(b[header:header+n], w, data)
 	if err := encoded(n, written+w.bytes, err); err != nil {
 		return err
 	}

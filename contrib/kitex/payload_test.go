@@ -380,3 +380,36 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+func TestACodecWithOptionsIsUsed(t *testing.T) {
+	strict := kitex.New(kitex.Codec(codec.NewSet(codec.MaxContainer(1))))
+	b := marshal(t, strict, echoed()) // writing has no such limit
+	m := reply(strict, new(slim.ShopEchoResult))
+	m.SetPayloadLen(len(b))
+	if err := strict.Unmarshal(t.Context(), m, remote.NewReaderBuffer(b)); err == nil || !strings.Contains(err.Error(), "exceeds the limit") {
+		t.Errorf("a list of two elements gives %v", err)
+	}
+}
+
+func TestValuesOfACodecWithoutCopiesDoNotShareKitexsBuffer(t *testing.T) {
+	c := kitex.New(kitex.Codec(codec.NewSet(codec.NoCopy())))
+	b := marshal(t, c, echoed())
+	got := new(slim.ShopEchoResult)
+	m := reply(c, got)
+	m.SetPayloadLen(len(b))
+	if err := c.Unmarshal(t.Context(), m, remote.NewReaderBuffer(b)); err != nil {
+		t.Fatal(err)
+	}
+	clear(b)
+	if got.Success.Text != "text" || string(got.Success.Data) != "data" {
+		t.Errorf("a value changed with the buffer: %q", got.Success.Text)
+	}
+}
+
+func TestACodecOfAnotherProtocolIsRefused(t *testing.T) {
+	c := kitex.New(kitex.Codec(codec.NewSet(codec.Use(codec.Compact))))
+	err := c.Marshal(t.Context(), reply(c, echoed()), remote.NewWriterBuffer(64))
+	if err == nil || !strings.Contains(err.Error(), "binary protocol") {
+		t.Errorf("the compact protocol gives %v", err)
+	}
+}

@@ -30,7 +30,7 @@ func (c *payloadCodec) verdict(data any) *verdict {
 	if v, ok := c.types.Load(t); ok {
 		return v.(*verdict)
 	}
-	v, _ := c.types.LoadOrStore(t, judge(data, t))
+	v, _ := c.types.LoadOrStore(t, c.judge(data, t))
 	return v.(*verdict)
 }
 
@@ -45,7 +45,10 @@ type (
 	}
 )
 
-func judge(data any, t reflect.Type) *verdict {
+func (c *payloadCodec) judge(data any, t reflect.Type) *verdict {
+	if c.structs.Protocol() != codec.Binary {
+		return &verdict{problem: errors.New("Kitex's messages are in the binary protocol, that of the given codec is another")}
+	}
 	_, fast := data.(thrift.FastCodec)
 	_, writes := data.(genericWriter)
 	_, reads := data.(genericReader)
@@ -59,9 +62,8 @@ func judge(data any, t reflect.Type) *verdict {
 	v := &verdict{kitex: fast || hasFrugalTag(t) || apache.CheckTStruct(data) == nil}
 	w := walk{seen: make(map[reflect.Type]bool)}
 	if v.problem = w.structure(t); v.problem == nil {
-		v.problem = codec.Pretouch(t)
+		v.aliases, v.problem = c.structs.Aliases(t)
 	}
-	v.aliases = w.noCopy
 	return v
 }
 
@@ -80,8 +82,7 @@ func hasFrugalTag(t reflect.Type) bool {
 // struct without tags as an empty one; users of the codec mean that, but structs
 // generated for others do not.
 type walk struct {
-	seen   map[reflect.Type]bool
-	noCopy bool
+	seen map[reflect.Type]bool
 }
 
 func (w *walk) structure(t reflect.Type) error {
@@ -103,7 +104,6 @@ func (w *walk) structure(t reflect.Type) error {
 			continue
 		}
 		tagged = true
-		w.noCopy = w.noCopy || strings.HasSuffix(strings.TrimSpace(f.Tag.Get("frugal")), "nocopy")
 		if err := w.value(f.Type, text); err != nil {
 			return fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
