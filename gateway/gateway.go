@@ -127,9 +127,6 @@ func (g *Gateway) arguments(w http.ResponseWriter, rt *route, in *input) ([]byte
 		}
 	}
 	if b == nil {
-		if len(in.body) == 0 {
-			return []byte("{}"), nil
-		}
 		return in.body, nil
 	}
 	if err := b.assemble(in); err != nil {

@@ -22,12 +22,13 @@ type structTable struct {
 	name     string
 	union    bool
 	fields   []field
-	names    nameTable // by JSON name
-	dense    []int32   // by id: index + 1; 0 where there is no field
-	sparse   []int32   // indices of the fields outside dense, by ascending id
-	required []uint64  // bit set of the fields that must be present
-	fill     []uint64  // bit set of the fields that are written when absent
-	needs    bool      // whether required or fill holds any
+	names    nameTable  // by JSON name
+	own      *nameTable // by the fields' own names, which are looked for after names; nil unless AnyName
+	dense    []int32    // by id: index + 1; 0 where there is no field
+	sparse   []int32    // indices of the fields outside dense, by ascending id
+	required []uint64   // bit set of the fields that must be present
+	fill     []uint64   // bit set of the fields that are written when absent
+	needs    bool       // whether required or fill holds any
 }
 
 // field is a field of a structTable.
@@ -51,6 +52,7 @@ type typ struct {
 	elem    *typ
 	strct   *structTable
 	enum    *enumTable
+	special *special // of kindSpecial
 }
 
 // denseLimit bounds the ids that are looked up in a table.
@@ -110,6 +112,10 @@ func (k *compiler) typ(t *schema.Type) (typ, error) {
 	out := typ{kind: kind, wire: wireTypes[kind]}
 	var err error
 	switch kind {
+	case schema.I8:
+		if k.conv.opts.unsigned8 {
+			return k.special(special{what: unsigned8}, out), nil
+		}
 	case schema.Enum:
 		out.enum, err = k.enum(t.Enum())
 	case schema.List, schema.Set:
@@ -117,7 +123,7 @@ func (k *compiler) typ(t *schema.Type) (typ, error) {
 	case schema.Map:
 		if out.key, err = k.part(t.Key()); err == nil {
 			out.elem, err = k.part(t.Elem())
-			out.textKey = out.key.kind < schema.List
+			out.textKey = out.key.plainKind() < schema.List
 		}
 	case schema.Struct:
 		out.strct, err = k.strct(t.Struct())
@@ -148,7 +154,7 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		if f.ID() < math.MinInt16 || f.ID() > math.MaxInt16 {
 			return nil, diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("field id %d does not fit 16 bits", f.ID())).Field(f.Name())
 		}
-		t, err := k.typ(f.Type())
+		t, err := k.fieldType(f)
 		if err != nil {
 			if fault, ok := err.(*diag.Fault); ok {
 				fault.Field(f.Name())
@@ -168,6 +174,10 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		}
 	}
 	s.names = newNameTable(names)
+	if k.conv.opts.anyName && k.conv.opts.fieldName != nil {
+		own := newNameTable(ownNames(fields))
+		s.own = &own
+	}
 	s.indexIDs()
 	return s, nil
 }
@@ -185,6 +195,14 @@ func (k *compiler) fieldName(f *schema.Field, earlier []string) (string, error) 
 		return "", diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("two fields have the name %q in JSON", name)).Field(f.Name())
 	}
 	return name, nil
+}
+
+func ownNames(fields []*schema.Field) []string {
+	names := make([]string, len(fields))
+	for i, f := range fields {
+		names[i] = f.Name()
+	}
+	return names
 }
 
 // indexIDs fills the tables by id.

@@ -1,6 +1,8 @@
 package transcode
 
 import (
+	"slices"
+
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -43,11 +45,12 @@ func (k *compiler) absent(s *structTable, i int, f *schema.Field) *diag.Fault {
 	out := &s.fields[i]
 	value := f.Default()
 	switch {
+	case o.absent[f.Requiredness()] && (value != nil || !hasRequired(f.Type())):
 	case value != nil:
 		if !o.writeDefaults {
 			return nil
 		}
-	case !o.writeZeros || f.Requiredness() == schema.Optional || out.typ.kind == schema.Struct ||
+	case !o.writeZeros || f.Requiredness() == schema.Optional || out.typ.plainKind() == schema.Struct ||
 		s.required[i/64]>>(i%64)&1 != 0:
 		return nil
 	}
@@ -68,6 +71,8 @@ func (k *compiler) appendConstant(dst []byte, t *typ, v *schema.Value) []byte {
 		v = &schema.Value{}
 	}
 	switch t.kind {
+	case kindSpecial:
+		return k.appendConstant(dst, &t.special.plain, v)
 	case schema.Bool:
 		return thriftwire.AppendBool(dst, v.Bool)
 	case schema.I8, schema.I16, schema.I32, schema.I64:
@@ -100,4 +105,11 @@ func (k *compiler) appendConstant(dst []byte, t *typ, v *schema.Value) []byte {
 		}
 		return dst
 	}
+}
+
+// hasRequired reports whether t is a struct that must have a field.
+func hasRequired(t *schema.Type) bool {
+	return t.Kind() == schema.Struct && (t.Struct().Flavor() == schema.Union || slices.ContainsFunc(t.Struct().Fields(), func(f *schema.Field) bool {
+		return f.Requiredness() == schema.Required
+	}))
 }

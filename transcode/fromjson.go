@@ -21,12 +21,22 @@ type fromJSON struct{ state }
 // dst comes back as it was. The result does not alias json.
 func (c *Converter) AppendThrift(dst, json []byte) ([]byte, error) {
 	r := fromJSON{c.start(dst, json)}
-	out, p := dst, failed
+	out, err := c.whole(&r, dst, &c.root)
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
+}
+
+// whole converts the input, which must be one value of type t, and ends the
+// conversion.
+func (c *Converter) whole(r *fromJSON, dst []byte, t *typ) ([]byte, error) {
+	p := failed
 	if !r.tooLong() {
-		out, p = r.value(dst, r.space(0), &c.root)
+		dst, p = r.value(dst, r.space(0), t)
 	}
 	if p >= 0 {
-		if p = r.space(p); p < len(json) {
+		if p = r.space(p); p < len(r.in) {
 			p = r.fail(diag.TrailingData, p, "data after the end of the value")
 		}
 	}
@@ -34,7 +44,7 @@ func (c *Converter) AppendThrift(dst, json []byte) ([]byte, error) {
 	if p < 0 {
 		return dst, r.fault
 	}
-	return out, nil
+	return dst, nil
 }
 
 // space returns the position of the first byte at or after p that is not
@@ -154,6 +164,9 @@ func (r *fromJSON) name(p int, t *structTable, next int) (int, int) {
 		name = m.text
 	}
 	i := t.names.find(name)
+	if i < 0 && t.own != nil {
+		i = t.own.find(name)
+	}
 	return i, r.colon(n)
 }
 

@@ -40,6 +40,8 @@ func (r *fromJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
 		return r.structure(dst, p, t.strct)
 	case schema.Map:
 		return r.mapping(dst, p, t)
+	case kindSpecial:
+		return r.special(dst, p, t)
 	default:
 		return r.list(dst, p, t)
 	}
@@ -184,6 +186,8 @@ func (r *fromJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 // it denotes none, the fault is set.
 func (r *fromJSON) parse(dst, text []byte, t *typ, p int) (out []byte, ok bool) {
 	switch t.kind {
+	case kindSpecial:
+		return r.parseSpecial(dst, text, t, p)
 	case schema.Bool:
 		switch string(text) {
 		case "true":
@@ -193,6 +197,9 @@ func (r *fromJSON) parse(dst, text []byte, t *typ, p int) (out []byte, ok bool) 
 		}
 	case schema.I8, schema.I16, schema.I32, schema.I64:
 		v, n := jsonwire.ConsumeInt(text, intBits[t.kind])
+		if len(text) == 0 && r.conv.opts.emptyNumbers {
+			return appendInteger(dst, 0, t.kind), true
+		}
 		if n == len(text) && n > 0 {
 			return appendInteger(dst, v, t.kind), true
 		}
@@ -232,6 +239,8 @@ func (r *fromJSON) parseFloat(dst, text []byte, kind schema.Kind, p int) ([]byte
 	}
 	v, n := jsonwire.ConsumeFloat(text, bits)
 	switch {
+	case len(text) == 0 && r.conv.opts.emptyNumbers:
+		return appendFloating(dst, 0, kind), true
 	case n == len(text) && n > 0:
 		return appendFloating(dst, v, kind), true
 	case n == jsonwire.ErrRange:

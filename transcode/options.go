@@ -22,6 +22,13 @@ type options struct {
 	lossyText       bool
 	nonFinite       NonFinitePolicy
 	fieldName       func(*schema.Field) string
+	anyName         bool
+	codec           func(*schema.Field) ValueCodec
+	emptyNumbers    bool
+	unsigned8       bool
+	absent          [3]bool // by schema.Requiredness
+	base            bool
+	mergeBase       func(dst, inJSON, given []byte) ([]byte, error)
 }
 
 // The limits of a Converter unless options say otherwise.
@@ -66,6 +73,32 @@ func FieldNames(name func(*schema.Field) string) Option {
 	return func(o *options) { o.fieldName = name }
 }
 
+// AnyName reads a field under its own name too where FieldNames gives it
+// another one, unless that is the name of another field.
+func AnyName() Option { return func(o *options) { o.anyName = true } }
+
+// ValueCodecs chooses how the values of fields are converted; where codec
+// returns nil, as the type says. [AnnotatedCodec] is the choice that the annotations
+// api.js_conv, agw.js_conv and agw.body_dynamic make. New calls it once for each field.
+func ValueCodecs(codec func(*schema.Field) ValueCodec) Option {
+	return func(o *options) { o.codec = codec }
+}
+
+// WriteAbsent writes absent fields of the given requirednesses: with their
+// declared default, else with zero, empty text, an empty container or a struct without fields. A
+// struct that has required fields itself stays absent. Required fields are then no longer missed.
+func WriteAbsent(which ...schema.Requiredness) Option {
+	return func(o *options) {
+		for _, r := range which {
+			o.absent[r] = true
+		}
+	}
+}
+
+// Unsigned8 maps i8 to the numbers from 0 to 255, as a byte of C or Go has
+// them, where it is -128 to 127 otherwise.
+func Unsigned8() Option { return func(o *options) { o.unsigned8 = true } }
+
 // EnumNumbers writes enums to JSON as numbers. Both forms are always read.
 func EnumNumbers() Option { return func(o *options) { o.enumNumbers = true } }
 
@@ -75,6 +108,10 @@ func Int64Strings() Option { return func(o *options) { o.int64Strings = true } }
 
 // NumberStrings reads strings that hold a JSON number wherever a number is due.
 func NumberStrings() Option { return func(o *options) { o.numberStrings = true } }
+
+// EmptyNumbers reads "" as zero wherever NumberStrings or Int64Strings lets a
+// string stand for a number.
+func EmptyNumbers() Option { return func(o *options) { o.emptyNumbers = true } }
 
 // LooseBase64 reads base64 without padding and in the URL alphabet too.
 func LooseBase64() Option { return func(o *options) { o.looseBase64 = true } }

@@ -25,6 +25,8 @@ func (w *toJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
 		return w.mapping(dst, p, t)
 	case schema.String, schema.Binary:
 		return w.text(dst, p, t.kind)
+	case kindSpecial:
+		return w.special(dst, p, t)
 	}
 	if n := t.wire.FixedSize(); !w.need(p, n) {
 		return dst, failed
@@ -119,9 +121,13 @@ func (w *toJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 	if dst[from] == 'n' {
 		return dst, w.fail(diag.InvalidValue, at, "a map key must not be NaN or infinite")
 	}
-	// A number or bool: make room for the quotes.
+	return quote(dst, from), p
+}
+
+// quote puts the number or bool that dst ends with from from on into quotes.
+func quote(dst []byte, from int) []byte {
 	dst = append(dst, '"', '"')
 	copy(dst[from+1:], dst[from:len(dst)-2])
 	dst[from], dst[len(dst)-1] = '"', '"'
-	return dst, p
+	return dst
 }
