@@ -11,16 +11,16 @@ type fields struct {
 	wide        int // where the others start in scratch.wide
 }
 
-// wideWords returns how many words hold the fields of t after the first 64.
-func wideWords(t *structTable) int { return (len(t.fields) - 1) / 64 }
+// wideWords returns how many words hold n fields after the first 64.
+func wideWords(n int) int { return (n - 1) / 64 }
 
-// open starts the set of t's fields.
-func (s *state) open(t *structTable) fields {
+// open starts the set of a struct's n fields.
+func (s *state) open(n int) fields {
 	f := fields{}
-	if len(t.fields) > 64 {
+	if n > 64 {
 		m := s.memory()
 		f.wide = len(m.wide)
-		for range 2 * wideWords(t) {
+		for range 2 * wideWords(n) {
 			m.wide = append(m.wide, 0)
 		}
 	}
@@ -39,26 +39,26 @@ func (s *state) mark(f *fields, i int) bool {
 	return was
 }
 
-// markNull notes that field i of t, which is in the set, stood as null.
-func (s *state) markNull(f *fields, t *structTable, i int) {
+// markNull notes that field i of n, which is in the set, stood as null.
+func (s *state) markNull(f *fields, n, i int) {
 	w := &f.nulls
 	if i >= 64 {
-		w = &s.mem.wide[f.wide+wideWords(t)+i/64-1]
+		w = &s.mem.wide[f.wide+wideWords(n)+i/64-1]
 	}
 	*w |= 1 << (i & 63)
 }
 
-// present returns word i of those in the set that have a value.
-func (s *state) present(f *fields, t *structTable, i int) uint64 {
+// present returns word i of those of n fields in the set that have a value.
+func (s *state) present(f *fields, n, i int) uint64 {
 	if i == 0 {
 		return f.word &^ f.nulls
 	}
-	return s.mem.wide[f.wide+i-1] &^ s.mem.wide[f.wide+wideWords(t)+i-1]
+	return s.mem.wide[f.wide+i-1] &^ s.mem.wide[f.wide+wideWords(n)+i-1]
 }
 
-// drop ends the set.
-func (s *state) drop(f *fields, t *structTable) {
-	if len(t.fields) > 64 {
+// drop ends the set of n fields.
+func (s *state) drop(f *fields, n int) {
+	if n > 64 {
 		s.mem.wide = s.mem.wide[:f.wide]
 	}
 }

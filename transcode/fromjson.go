@@ -66,7 +66,7 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 		return dst, r.tooDeep(p)
 	}
 	r.depth--
-	set := r.open(t)
+	set := r.open(len(t.fields))
 	count, next := 0, 0
 	p = r.space(p + 1)
 	if p < len(r.in) && r.in[p] == '}' {
@@ -87,7 +87,7 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 				if r.mark(&set, i) {
 					return dst, r.twice(at, t, &t.fields[i])
 				}
-				r.markNull(&set, t, i)
+				r.markNull(&set, len(t.fields), i)
 				p += len("null")
 			default:
 				f := &t.fields[i]
@@ -119,7 +119,7 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 			return dst, p
 		}
 	}
-	r.drop(&set, t)
+	r.drop(&set, len(t.fields))
 	r.depth++
 	if dst = append(dst, byte(thriftwire.Stop)); len(dst) > r.limit {
 		return dst, r.tooLarge(start)
@@ -219,7 +219,7 @@ func (r *fromJSON) null(p int) bool { return jsonwire.SkipLiteral(r.in[p:], "nul
 // absent checks and fills in what set lacks; the struct starts at start.
 func (r *fromJSON) absent(dst []byte, p, start int, t *structTable, set *fields) ([]byte, int) {
 	for w := range t.required {
-		lacks := ^r.present(set, t, w)
+		lacks := ^r.present(set, len(t.fields), w)
 		if m := lacks & t.required[w]; m != 0 {
 			return dst, r.missing(start, t, w*64+bits.TrailingZeros64(m))
 		}

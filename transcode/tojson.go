@@ -51,7 +51,7 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 		return dst, w.tooDeep(p)
 	}
 	w.depth--
-	set := w.open(t)
+	set := w.open(len(t.fields))
 	count, next := 0, 0
 	dst = append(dst, '{')
 	for {
@@ -93,7 +93,7 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 			return dst, p
 		}
 	}
-	w.drop(&set, t)
+	w.drop(&set, len(t.fields))
 	w.depth++
 	if dst = end(dst, '}'); len(dst) > w.limit {
 		return dst, w.tooLarge(start)
@@ -149,7 +149,7 @@ func (w *toJSON) unknown(p, at int, t *structTable) int {
 // absent checks and fills in what set lacks; the struct ends at p.
 func (w *toJSON) absent(dst []byte, p int, t *structTable, set *fields) ([]byte, int) {
 	for i := range t.required {
-		lacks := ^w.present(set, t, i)
+		lacks := ^w.present(set, len(t.fields), i)
 		if m := lacks & t.required[i]; m != 0 {
 			return dst, w.missing(p-1, t, i*64+bits.TrailingZeros64(m))
 		}
