@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/thrum-rpc/thrum/diag"
-	"github.com/thrum-rpc/thrum/idl/thriftidl"
 )
 
 // This file is "thrum check".
@@ -13,8 +12,8 @@ import (
 func checkCommand() *command {
 	return &command{
 		name: "check", args: "FILE… [-I dir]…",
-		summary: "validate Thrift IDL and show what is wrong with it",
-		help: "Reads the files and what they include. What is wrong is shown with its source\n" +
+		summary: "validate Thrift and Protobuf IDL and show what is wrong with it",
+		help: "Reads the files and what they include; those named .proto are Protobuf. What is wrong is shown with its source\n" +
 			"line; the exit code is 1 if there is an error, warnings alone leave it at 0.",
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			dirs := includeFlag(fs)
@@ -31,7 +30,7 @@ func check(env *environment, files, dirs []string) error {
 	seen := make(map[string]bool)
 	var all diag.List
 	for _, path := range files {
-		_, list := thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
+		_, list := loadAny(path, dirs)
 		for _, d := range list {
 			if key := d.String(); !seen[key] {
 				seen[key] = true

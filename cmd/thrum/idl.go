@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/protoidl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/schema"
 )
@@ -24,6 +26,14 @@ func load(stderr io.Writer, path string, dirs []string) (*schema.File, error) {
 		return nil, errReported
 	}
 	return f, nil
+}
+
+// loadAny reads path as the IDL that its extension names.
+func loadAny(path string, dirs []string) (*schema.File, diag.List) {
+	if strings.HasSuffix(path, ".proto") {
+		return protoidl.Load(path, protoidl.IncludeDirs(dirs...))
+	}
+	return thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
 }
 
 // findMethod finds Service.method in f or, where the service is unknown there,

@@ -130,6 +130,18 @@ func TestCheckPassesTheExamples(t *testing.T) {
 	}
 }
 
+func TestCheckReadsProtobufByItsExtension(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.proto")
+	if err := os.WriteFile(path, []byte("syntax = \"proto3\";\nmessage A { B b = 1; }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := expect(t, exitFailed, "check", path)
+	if !strings.Contains(out, "a.proto:2:13: error: field A.b: unknown type B [protobuf]\n") {
+		t.Errorf("got %q", out)
+	}
+}
+
 func TestCheckFindsIncludesInDirectories(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.thrift")

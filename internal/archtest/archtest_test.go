@@ -63,6 +63,7 @@ var fakeRules = Rules{
 	},
 	Restricted: map[string][]string{"net": {"cmd/..."}, "reflect": nil},
 	Oracles:    []string{"example.org/oracle"},
+	Modules:    map[string][]string{"example.org/chosen": {"engine"}},
 	Unsafe:     []string{"fence", "wire"},
 	Assembly:   []string{"fence"},
 	Env:        []string{"cmd/..."},

@@ -7,6 +7,7 @@ type Rules struct {
 	Rooms      []Room
 	Restricted map[string][]string // standard package → directories that may import it; tests are free
 	Oracles    []string            // modules that tests may import, beyond the standard library
+	Modules    map[string][]string // module → directories whose code may import it
 	TestOnly   []string            // directories that exist for tests, and so may import oracles
 	Unsafe     []string            // directories that may import unsafe
 	Assembly   []string            // directories that may hold assembly
@@ -77,7 +78,11 @@ var House = Rules{
 		"testing":   {"rpc/rpctest", "internal/conform/...", "internal/interop"},
 		"go/parser": {"internal/archtest"},
 	},
-	Oracles:  []string{"github.com/apache/thrift", "google.golang.org/protobuf", "pgregory.net/rapid"},
+	Oracles: []string{"github.com/apache/thrift", "google.golang.org/protobuf", "pgregory.net/rapid"},
+	Modules: map[string][]string{
+		"github.com/bufbuild/protocompile": {"idl/protoidl"},
+		"google.golang.org/protobuf":       {"idl/protoidl"},
+	},
 	TestOnly: []string{"internal/conform/..."},
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
 	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},

@@ -53,7 +53,18 @@ func (r *Rules) refuse(t *Tree, dir string, room *Room, imported string, test bo
 		return room.Dir + " may not import " + local
 	}
 	if strings.Contains(strings.SplitN(imported, "/", 2)[0], ".") {
+		chosen := false
+		for m, dirs := range r.Modules {
+			if within(imported, m) {
+				chosen = true
+				if matches(dir, dirs) {
+					return ""
+				}
+			}
+		}
 		switch isOracle := slices.ContainsFunc(r.Oracles, func(m string) bool { return within(imported, m) }); {
+		case chosen && !(isOracle && test):
+			return room.Dir + " may not import " + imported
 		case !isOracle:
 			return imported + " is no dependency of this module: the heavy ones belong in a nested module"
 		case !test && !matches(dir, r.TestOnly):

@@ -12,6 +12,7 @@ import (
 	"example.com/house/engine"
 	"example.com/house/wire"
 	_ "example.com/house/wire"
+	"example.org/chosen"
 	"example.org/heavy"
 	"example.org/oracle"
 )
@@ -62,7 +63,7 @@ func New() {
 	}
 	keep(&current)
 	_ = current.read()
-	_, _, _, _ = net.Dial, unsafe.Pointer(nil), heavy.X, oracle.Y
+	_, _, _, _, _ = net.Dial, unsafe.Pointer(nil), heavy.X, oracle.Y, chosen.Z
 	_ = engine.Run
 	_, _, _, _, _ = cache, allowed, count, queue, maker
 }
