@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/thrum-rpc/thrum/diag"
 )
 
 // This file finds the command, parses its flags and turns its error into an
@@ -33,6 +35,8 @@ type command struct {
 	args    string // the positional arguments, as shown
 	summary string // one line
 	help    string // what the flags do not say
+	// examples are command lines that work, the most usual first.
+	examples []string
 	// setup declares the flags and returns what to run with the positional arguments.
 	setup func(fs *flag.FlagSet) func(env *environment, args []string) error
 }
@@ -40,7 +44,8 @@ type command struct {
 // commands lists the subcommands in the order of the help.
 func commands() []*command {
 	return []*command{
-		demoCommand(), callCommand(), checkCommand(), genCommand(), convertCommand(), versionCommand(),
+		demoCommand(), callCommand(), checkCommand(), genCommand(), convertCommand(),
+		inspectCommand(), versionCommand(),
 	}
 }
 
@@ -65,8 +70,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	c := find(args[0])
 	if c == nil {
-		fmt.Fprintf(stderr, "thrum: there is no command %q; \"thrum help\" lists the commands\n", args[0])
-		return exitUsage
+		return noCommand(env, args[0])
 	}
 	return c.run(env, args[1:])
 }
@@ -78,6 +82,24 @@ func find(name string) *command {
 		}
 	}
 	return nil
+}
+
+// noCommand reports a command that does not exist.
+func noCommand(env *environment, name string) int {
+	names := []string{"help"}
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	fmt.Fprintf(env.stderr, "thrum: there is no command %q%s; \"thrum help\" lists the commands\n", name, suggest(name, names))
+	return exitUsage
+}
+
+// suggest returns what stands after the name of something that does not exist.
+func suggest(name string, candidates []string) string {
+	if near := diag.Nearest(name, candidates); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 func (c *command) run(env *environment, args []string) int {
@@ -132,8 +154,7 @@ func runHelp(env *environment, args []string) int {
 	}
 	c := find(args[0])
 	if c == nil {
-		fmt.Fprintf(env.stderr, "thrum: there is no command %q; \"thrum help\" lists the commands\n", args[0])
-		return exitUsage
+		return noCommand(env, args[0])
 	}
 	c.printHelp(env.stdout)
 	return exitOK
@@ -176,6 +197,9 @@ func (c *command) printHelp(w io.Writer) {
 		}
 		fmt.Fprintln(w)
 	})
+	if len(c.examples) > 0 {
+		fmt.Fprintf(w, "\nexamples:\n  %s\n", strings.Join(c.examples, "\n  "))
+	}
 }
 
 // listFlag is a flag that may be given several times.

@@ -1,6 +1,10 @@
 package thriftidl
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/thrum-rpc/thrum/diag"
+)
 
 // What stands at the top of a file: headers and declarations.
 
@@ -104,7 +108,7 @@ func (p *parser) statement() bool {
 func (p *parser) unexpectedStatement(t *token) {
 	d := p.unexpected("a declaration")
 	if t.kind == tokIdent {
-		if near := nearest(p.textOf(t.span), statementWords); near != "" {
+		if near := diag.Nearest(p.textOf(t.span), statementWords); near != "" {
 			d.Hint = "did you mean '" + near + "'?"
 			return
 		}

@@ -129,7 +129,7 @@ func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string
 		}
 		aliases = append(aliases, inc.alias)
 	}
-	if near := nearest(qualifier, aliases); near != "" {
+	if near := diag.Nearest(qualifier, aliases); near != "" {
 		return "did you mean " + near + "." + clip(last) + "?"
 	}
 	if first, _, _ := strings.Cut(qualifier, "."); u.scope.types[first] != nil {

@@ -47,6 +47,7 @@ var House = Rules{
 		{"internal/lower", []string{"internal/plan", "schema", "diag", "wire/thriftwire"}},
 		{"internal/engine/jit/enter", nil},
 		{"internal/engine/...", []string{"internal/engine/...", "internal/execmem", "internal/plan", "internal/mem", "wire/...", "diag"}},
+		{"internal/inspect", []string{"schema", "diag", "wire/..."}},
 		{"codec", []string{"internal/lower", "internal/plan", "internal/engine/...", "internal/mem", "schema", "diag", "wire/..."}},
 		{"frugal", []string{"codec"}},
 		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},

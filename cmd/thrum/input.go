@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file holds what commands that read values share: their input, the type
+// of it, and flags with a choice.
+
+// openInput opens the file that the arguments name, or standard input.
+func openInput(env *environment, args []string) (io.ReadCloser, error) {
+	if len(args) == 0 || args[0] == "-" {
+		if f, ok := env.stdin.(*os.File); ok {
+			return noClose{f}, nil
+		}
+		return io.NopCloser(env.stdin), nil
+	}
+	return os.Open(args[0])
+}
+
+// noClose is a file that stays open; its kind and size can still be asked for.
+type noClose struct{ *os.File }
+
+func (noClose) Close() error { return nil }
+
+// decodeHex reads pairs of digits with white space or colons anywhere between,
+// and with 0x before them.
+func decodeHex(text []byte) ([]byte, error) {
+	digits := strings.Map(func(r rune) rune {
+		if strings.ContainsRune(" \t\r\n:", r) {
+			return -1
+		}
+		return r
+	}, string(text))
+	b, err := hex.DecodeString(strings.TrimPrefix(digits, "0x"))
+	if err != nil {
+		return nil, errNoHex
+	}
+	return b, nil
+}
+
+// decodeBase64 reads base64 of either alphabet, with or without padding and
+// with white space anywhere.
+func decodeBase64(text []byte) ([]byte, error) {
+	s := strings.TrimRight(strings.Join(strings.Fields(string(text)), ""), "=")
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(s)
+	b, err := base64.RawStdEncoding.DecodeString(s)
+	if err != nil {
+		return nil, fmt.Errorf("the input is not base64: %w", err)
+	}
+	return b, nil
+}
+
+// choose returns what the word of a flag stands for.
+func choose[T any](name, word string, choices map[string]T) (v T, err error) {
+	v, ok := choices[word]
+	if !ok {
+		words := make([]string, 0, len(choices))
+		for w := range choices {
+			words = append(words, w)
+		}
+		slices.Sort(words)
+		return v, usageError(fmt.Sprintf("--%s is %q; it can be %s", name, word, strings.Join(words, ", ")))
+	}
+	return v, nil
+}
+
+// colored decides whether to use colours.
+func colored(word string, env *environment) (bool, error) {
+	return choose("color", word, map[string]bool{
+		"always": true, "never": false,
+		"auto": isTerminal(env.stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+	})
+}
+
+// isTerminal reports whether a file or stream is a device that people look at.
+func isTerminal(v any) bool {
+	f, ok := v.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// idlFlags name a type of an IDL file.
+type idlFlags struct {
+	dirs *listFlag
+	path string
+	name string
+}
+
+func (f *idlFlags) declare(fs *flag.FlagSet) {
+	f.dirs = includeFlag(fs)
+	fs.StringVar(&f.path, "idl", "", "the .thrift `file` that declares the type")
+	fs.StringVar(&f.name, "type", "", "the `name` of the type: a struct, union or exception, or include.NAME")
+}
+
+func (f *idlFlags) load(stderr io.Writer) (*schema.File, error) { return load(stderr, f.path, *f.dirs) }
+
+// find returns the type in the file that load returned.
+func (f *idlFlags) find(file *schema.File) (*schema.StructDef, error) {
+	def := findStruct(file, f.name)
+	if def == nil {
+		return nil, fmt.Errorf("%s has no struct %s%s", file.Path(), f.name, suggest(f.name, structNames(file)))
+	}
+	return def, nil
+}
+
+func structNames(f *schema.File) (names []string) {
+	for _, s := range f.Structs() {
+		names = append(names, s.Name())
+	}
+	for _, i := range f.Includes() {
+		for _, s := range i.File.Structs() {
+			names = append(names, i.Alias+"."+s.Name())
+		}
+	}
+	return names
+}
