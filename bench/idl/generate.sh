@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes internal/gen from codec.thrift, dynamic.thrift and transcode.thrift with the peers' own
 # generators: the kitex tool (FastCodec, with frugal tags) and, for the first,
-# Apache's compiler.
+# Apache's compiler; and the static code of our own generator.
 # Needs Go, network for the Go modules, and `thrift` (0.17 or later) on the path.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -51,7 +51,15 @@ cat >"$work/out/apache/shapes/doc.go" <<'DOC'
 // must not be edited.
 package shapes
 DOC
+# Our own static code, by the generator beside this module.
+(cd .. && go run ./cmd/thrum gen bench/idl/codec.thrift -o "$work/out/static" --static \
+	--prefix github.com/thrum-rpc/thrum/bench/internal/gen/static)
+cat >"$work/out/static/shapes/doc.go" <<'DOC'
+// Package shapes is the output of `thrum gen --static` for idl/codec.thrift. It
+// must not be edited.
+package shapes
+DOC
 gofmt -w "$work/out/kitex" "$work/out/apache"
-rm -rf internal/gen/kitex internal/gen/apache
+rm -rf internal/gen/kitex internal/gen/apache internal/gen/static
 mkdir -p internal/gen
-mv "$work/out/kitex" "$work/out/apache" internal/gen/
+mv "$work/out/kitex" "$work/out/apache" "$work/out/static" internal/gen/

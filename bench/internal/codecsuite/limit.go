@@ -32,10 +32,10 @@ func leafLimit() *limit[shapes.Leaf] {
 	}
 }
 func branchLimit() *limit[shapes.Branch] {
-	return &limit[shapes.Branch]{size: branchSize, put: putBranch, decode: readBranch}
+	return &limit[shapes.Branch]{size: branchSize, put: putBranch, decode: readBranch, compactSize: branchCompactSize, compactPut: putCompactBranch}
 }
 func treeLimit() *limit[shapes.Tree] {
-	return &limit[shapes.Tree]{size: treeSize, put: putTree, decode: readTree}
+	return &limit[shapes.Tree]{size: treeSize, put: putTree, decode: readTree, compactSize: treeCompactSize, compactPut: putCompactTree}
 }
 func listI64Limit() *limit[shapes.ListI64] {
 	return &limit[shapes.ListI64]{

@@ -6,6 +6,7 @@ import (
 
 	apache "github.com/thrum-rpc/thrum/bench/internal/gen/apache/shapes"
 	kitex "github.com/thrum-rpc/thrum/bench/internal/gen/kitex/shapes"
+	static "github.com/thrum-rpc/thrum/bench/internal/gen/static/shapes"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 	"github.com/thrum-rpc/thrum/bench/internal/same"
 )
@@ -54,20 +55,20 @@ type shape struct {
 // work was not written by hand for that shape.
 func table() []shape {
 	return []shape{
-		row[kitex.Leaf, apache.Leaf]("small", small(), leafLimit()),
-		row[kitex.Branch, apache.Branch]("medium", medium(), branchLimit()),
-		row[kitex.Tree, apache.Tree]("large", large(), treeLimit()),
-		row[kitex.Scalars, apache.Scalars]("scalars", scalars(), nil),
-		row[kitex.Strings, apache.Strings]("strings", stringHeavy(), nil),
-		row[kitex.Deep, apache.Deep]("deep", deep(), nil),
-		row[kitex.Maps, apache.Maps]("maps", maps(), nil),
-		row[kitex.ListI64, apache.ListI64]("list-i64", listI64(), listI64Limit()),
-		kitexOrder[kitex.Branch, apache.Branch]("kitex-order", medium()),
+		row[kitex.Leaf, apache.Leaf, static.Leaf]("small", small(), leafLimit()),
+		row[kitex.Branch, apache.Branch, static.Branch]("medium", medium(), branchLimit()),
+		row[kitex.Tree, apache.Tree, static.Tree]("large", large(), treeLimit()),
+		row[kitex.Scalars, apache.Scalars, static.Scalars]("scalars", scalars(), nil),
+		row[kitex.Strings, apache.Strings, static.Strings]("strings", stringHeavy(), nil),
+		row[kitex.Deep, apache.Deep, static.Deep]("deep", deep(), nil),
+		row[kitex.Maps, apache.Maps, static.Maps]("maps", maps(), nil),
+		row[kitex.ListI64, apache.ListI64, static.ListI64]("list-i64", listI64(), listI64Limit()),
+		kitexOrder[kitex.Branch, apache.Branch, static.Branch]("kitex-order", medium()),
 	}
 }
 
 // row is a shape whose message has its fields in the order of their ids.
-func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T]) shape {
+func row[T, A, S any, P fast[T], PA tstruct[A], PS staticCode[S]](name string, value *T, l *limit[T]) shape {
 	return shape{
 		name:    name,
 		compile: func() (harness.Compile, error) { return compileTime[T](name) },
@@ -80,7 +81,7 @@ func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T])
 			if err != nil {
 				return nil, err
 			}
-			all, err := contenders[T, A, P, PA](value, reference)
+			all, err := contenders[T, A, S, P, PA, PS](value, reference)
 			if err != nil {
 				return nil, err
 			}
@@ -102,12 +103,12 @@ func row[T, A any, P fast[T], PA tstruct[A]](name string, value *T, l *limit[T])
 // kitexOrder is a shape to unmarshal only, whose message is as FastCodec (and
 // Frugal) writes it: in each struct the fields of fixed size first. That is
 // what a service receives from Kitex.
-func kitexOrder[T, A any, P fast[T], PA tstruct[A]](name string, value *T) shape {
+func kitexOrder[T, A, S any, P fast[T], PA tstruct[A], PS staticCode[S]](name string, value *T) shape {
 	return shape{
 		name: name,
 		groups: func() ([]harness.Group, error) {
 			reference := fastMessage[T, P](value)
-			all, err := contenders[T, A, P, PA](value, reference)
+			all, err := contenders[T, A, S, P, PA, PS](value, reference)
 			if err != nil {
 				return nil, err
 			}
@@ -121,9 +122,13 @@ func kitexOrder[T, A any, P fast[T], PA tstruct[A]](name string, value *T) shape
 }
 
 // contenders are ours and the peers that every shape has.
-func contenders[T, A any, P fast[T], PA tstruct[A]](value *T, reference []byte) ([]contender[T], error) {
+func contenders[T, A, S any, P fast[T], PA tstruct[A], PS staticCode[S]](value *T, reference []byte) ([]contender[T], error) {
 	all, err := ours(value)
-	return append(all,
+	if err != nil {
+		return nil, err
+	}
+	static, err := staticContender[T, S, PS](reference)
+	return append(all, static,
 		frugalPeer(value), fastPeer[T, P](value, false), fastPeer[T, P](value, true),
 		apachePeer[T, A, PA](reference, binaryWire), apachePeer[T, A, PA](reference, compactWire)), err
 }
