@@ -6,6 +6,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds the conversion of messages to Go values.
@@ -32,7 +33,7 @@ func (v Value) Any() (any, error) {
 	if !v.Exists() {
 		return nil, notFound()
 	}
-	r := anyReader{b: v.data}
+	r := anyReader{v.data, v.proto}
 	out, _, f := r.value(0, v.typ, v.schema, maxDepth)
 	if f != nil {
 		return nil, f
@@ -43,7 +44,10 @@ func (v Value) Any() (any, error) {
 // Any is Value.Any without a schema.
 func (n Node) Any() (any, error) { return Value{Node: n}.Any() }
 
-type anyReader struct{ b []byte }
+type anyReader struct {
+	b     []byte
+	proto Protocol
+}
 
 // value returns the value of type t at pos and the place after it.
 func (r *anyReader) value(pos int, t thriftwire.Type, typ *schema.Type, depth int) (any, int, *diag.Fault) {
@@ -71,6 +75,16 @@ func (r *anyReader) value(pos int, t thriftwire.Type, typ *schema.Type, depth in
 }
 
 func (r *anyReader) scalar(b []byte, t thriftwire.Type, typ *schema.Type) (any, int) {
+	if t == thriftwire.String {
+		v, n := r.proto.text(b)
+		if n > 0 && typ != nil && typ.Kind() == schema.Binary {
+			return append([]byte{}, v...), n
+		}
+		return string(v), n
+	}
+	if r.proto != Binary {
+		return compactScalar(r.proto.dialect(), b, t)
+	}
 	switch t {
 	case thriftwire.Bool:
 		return pair(thriftwire.ConsumeBool(b))
@@ -88,12 +102,6 @@ func (r *anyReader) scalar(b []byte, t thriftwire.Type, typ *schema.Type) (any, 
 		return pair(thriftwire.ConsumeFloat(b))
 	case thriftwire.UUID:
 		return pair(thriftwire.ConsumeUUID(b))
-	case thriftwire.String:
-		v, n := thriftwire.ConsumeBytes(b)
-		if n > 0 && typ != nil && typ.Kind() == schema.Binary {
-			return append([]byte{}, v...), n
-		}
-		return string(v), n
 	default:
 		return nil, thriftwire.ErrType
 	}
@@ -106,27 +114,29 @@ func (r *anyReader) structure(pos int, typ *schema.Type, depth int) (any, int, *
 		return r.unknown(pos, depth)
 	}
 	out := map[string]any{}
+	var last int16
 	for {
-		t, id, n := thriftwire.ConsumeField(r.b[pos:])
+		h, n := r.proto.field(r.b[pos:], last)
 		if n < 0 {
 			return nil, pos, fault(n, pos)
 		}
-		if t == thriftwire.Stop {
+		if h.Type == thriftwire.Stop {
 			return out, pos + n, nil
 		}
-		field := typ.Struct().FieldByID(int32(id))
+		last = h.ID
+		field := typ.Struct().FieldByID(int32(h.ID))
 		if field == nil {
-			end, code := thriftwire.SkipAt(r.b, pos+n, t, depth)
+			end, code := r.proto.skipField(r.b, pos+n, h, depth)
 			if code < 0 {
-				return nil, end, fault(code, end).Field(strconv.Itoa(int(id)))
+				return nil, end, fault(code, end).Field(strconv.Itoa(int(h.ID)))
 			}
 			pos = end
 			continue
 		}
-		if !agrees(field.Type(), t) {
-			return nil, pos, wrongType(pos, field.Type().String(), t.String()).Field(field.Name())
+		if !agrees(field.Type(), h.Type) {
+			return nil, pos, wrongType(pos, field.Type().String(), h.Type.String()).Field(field.Name())
 		}
-		v, end, f := r.value(pos+n, t, field.Type(), depth)
+		v, end, f := r.fieldValue(pos+n, h, field.Type(), depth)
 		if f != nil {
 			return nil, end, f.Field(field.Name())
 		}
@@ -137,24 +147,34 @@ func (r *anyReader) structure(pos int, typ *schema.Type, depth int) (any, int, *
 // unknown reads a struct without a schema.
 func (r *anyReader) unknown(pos, depth int) (any, int, *diag.Fault) {
 	out := map[int16]any{}
+	var last int16
 	for {
-		t, id, n := thriftwire.ConsumeField(r.b[pos:])
+		h, n := r.proto.field(r.b[pos:], last)
 		if n < 0 {
 			return nil, pos, fault(n, pos)
 		}
-		if t == thriftwire.Stop {
+		if h.Type == thriftwire.Stop {
 			return out, pos + n, nil
 		}
-		v, end, f := r.value(pos+n, t, nil, depth)
+		last = h.ID
+		v, end, f := r.fieldValue(pos+n, h, nil, depth)
 		if f != nil {
-			return nil, end, f.Field(strconv.Itoa(int(id)))
+			return nil, end, f.Field(strconv.Itoa(int(h.ID)))
 		}
-		out[id], pos = v, end
+		out[h.ID], pos = v, end
 	}
 }
 
+// fieldValue is value for the field whose header h was read.
+func (r *anyReader) fieldValue(pos int, h compact.Field, typ *schema.Type, depth int) (any, int, *diag.Fault) {
+	if r.proto.inHeader(h.Type) {
+		return h.True, pos, nil
+	}
+	return r.value(pos, h.Type, typ, depth)
+}
+
 func (r *anyReader) elements(pos int, typ *schema.Type, depth int) (any, int, *diag.Fault) {
-	t, size, n := thriftwire.ConsumeList(r.b[pos:])
+	t, size, n := r.proto.list(r.b[pos:])
 	if n < 0 {
 		return nil, pos, fault(n, pos)
 	}
@@ -178,7 +198,7 @@ func (r *anyReader) elements(pos int, typ *schema.Type, depth int) (any, int, *d
 }
 
 func (r *anyReader) entries(pos int, typ *schema.Type, depth int) (any, int, *diag.Fault) {
-	kt, t, size, n := thriftwire.ConsumeMap(r.b[pos:])
+	kt, t, size, n := r.proto.mapping(r.b[pos:])
 	if n < 0 {
 		return nil, pos, fault(n, pos)
 	}

@@ -1,7 +1,8 @@
 // Package dynamic reads, changes and cuts down Thrift messages without Go
 // structs, on their bytes.
 //
-// A [Node] is a value in the binary protocol, a [Value] a Node whose type a
+// A [Node] is a value in the binary protocol or, by [Protocol.NewNode], in a
+// compact one; a [Value] is a Node whose type a
 // schema knows. Both are cheap to copy and hold no state. A path leads from a
 // value to one of its parts: to a field by id or name, an element by index, an
 // entry by key of any type. Paths are given step by step or as text

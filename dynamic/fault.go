@@ -26,6 +26,8 @@ func fault(code, at int) *diag.Fault {
 		return diag.NewFault(diag.UnexpectedEOF, at, "the message ends inside a value")
 	case thriftwire.ErrLength:
 		return diag.NewFault(diag.InvalidLength, at, "a length is negative")
+	case thriftwire.ErrData:
+		return diag.NewFault(diag.InvalidData, at, "bytes that no value of the type has")
 	case thriftwire.ErrDepth:
 		return diag.NewFault(diag.DepthLimit, at, "nested deeper than the limit of "+strconv.Itoa(maxDepth))
 	case mismatch:

@@ -22,17 +22,20 @@ func (p *Path) AppendFilter(dst []byte, n Node, keep func(part *Iterator) bool) 
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)
 	}
+	if n.proto != Binary {
+		return dst, onlyRead(n)
+	}
 	pos, t := 0, n.typ
 	for i := range p.steps {
 		var code int
-		if pos, t, code = p.steps[i].find(n.data, pos, t, maxDepth-i); code == absent {
+		if pos, t, code = p.steps[i].find(n.proto, n.data, pos, t, maxDepth-i); code == absent {
 			return append(dst, n.data...), nil
 		} else if code < 0 {
 			return dst, failed(p.steps[:i+1], code, pos)
 		}
 	}
 	f := filter{b: n.data, dst: slices.Grow(dst, len(n.data))}
-	it := iterate(n.data, pos, t, p.to)
+	it := iterate(n.proto, n.data, pos, t, p.to)
 	if fault := f.parts(&it, keep); fault != nil {
 		return dst, along(fault, p.steps)
 	}

@@ -111,10 +111,11 @@ func (w *anyWriter) node(t *schema.Type, n Node) *diag.Fault {
 	if n.typ != wireOf(t) {
 		return refuse(t, n)
 	}
-	f := n.whole(t)
-	if f == nil {
-		w.dst = append(w.dst, n.data...)
+	if f := n.whole(t); f != nil {
+		return f
 	}
+	var f *diag.Fault
+	w.dst, f = n.appendIn(w.dst, Binary)
 	return f
 }
 

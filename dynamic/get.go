@@ -19,7 +19,7 @@ func (n Node) Get(path ...Step) (Node, error) {
 	pos, t := 0, n.typ
 	for i := range path {
 		var code int
-		if pos, t, code = path[i].find(n.data, pos, t, maxDepth-i); code != 0 {
+		if pos, t, code = path[i].find(n.proto, n.data, pos, t, maxDepth-i); code != 0 {
 			if code == absent {
 				return Node{}, nil
 			}
@@ -39,7 +39,7 @@ func (v Value) Get(path ...Step) (Value, error) {
 			return Value{}, along(f, path[:i])
 		}
 		var code int
-		if pos, t, code = s.find(v.data, pos, t, maxDepth-i); code != 0 {
+		if pos, t, code = s.find(v.proto, v.data, pos, t, maxDepth-i); code != 0 {
 			if code == absent {
 				return Value{}, checkSteps(path, i+1, s.typ)
 			}
@@ -63,7 +63,7 @@ func (p *Path) Get(n Node) (Value, error) {
 	pos, t := 0, n.typ
 	for i := range p.steps {
 		var code int
-		if pos, t, code = p.steps[i].find(n.data, pos, t, maxDepth-i); code != 0 {
+		if pos, t, code = p.steps[i].find(n.proto, n.data, pos, t, maxDepth-i); code != 0 {
 			if code == absent {
 				return Value{}, nil
 			}
@@ -82,11 +82,19 @@ func (n Node) part(path []Step, pos int, t thriftwire.Type) (Node, error) {
 	if t == thriftwire.Stop {
 		return Node{}, nil
 	}
-	end, code := thriftwire.SkipAt(n.data, pos, t, maxDepth-len(path))
+	var end, code int
+	if n.proto == Binary {
+		end, code = thriftwire.SkipAt(n.data, pos, t, maxDepth-len(path))
+	} else {
+		if t >= fieldFalse && len(path) > 0 {
+			return n.proto.boolNode(t == fieldTrue), nil
+		}
+		end, code = n.proto.dialect().SkipAt(n.data, pos, t, maxDepth-len(path))
+	}
 	if code < 0 {
 		return Node{}, failed(path, code, end)
 	}
-	return found(t, n.data[pos:end:end]), nil
+	return Node{t, true, n.proto, n.data[pos:end:end]}, nil
 }
 
 // checkSteps reports the first step from path[i:] that the schema does not
@@ -127,22 +135,25 @@ func failed(steps []Step, code, at int) error {
 
 // find finds the part that the step leads to in the value of type t at
 // b[pos:]: its place and type and 0, or a place and the code.
-func (s *Step) find(b []byte, pos int, t thriftwire.Type, depth int) (at int, part thriftwire.Type, code int) {
+func (s *Step) find(p Protocol, b []byte, pos int, t thriftwire.Type, depth int) (at int, part thriftwire.Type, code int) {
 	if depth <= 0 {
 		return pos, 0, thriftwire.ErrDepth
 	}
 	switch {
 	case s.kind == stepField && t == thriftwire.Struct:
+		if p != Binary {
+			return findCompactField(p, b, pos, int16(s.num), s.want, depth-1)
+		}
 		return findField(b, pos, uint16(s.num), s.want, depth-1)
 	case s.kind >= stepString && t == thriftwire.Map:
-		return s.findEntry(b, pos, depth-1)
+		return s.findEntry(p, b, pos, depth-1)
 	case s.kind == stepIndex && (t == thriftwire.List || t == thriftwire.Set):
-		return s.findElement(b, pos, depth-1)
+		return s.findElement(p, b, pos, depth-1)
 	case s.kind == stepBefore || s.kind == stepEnd:
 		return pos, 0, absent
 	case s.kind == stepNumber:
 		exact := s.at(t)
-		return exact.find(b, pos, t, depth)
+		return exact.find(p, b, pos, t, depth)
 	}
 	return pos, 0, mismatch
 }
@@ -204,8 +215,8 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 	}
 }
 
-func (s *Step) findElement(b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
-	t, size, n := thriftwire.ConsumeList(b[pos:])
+func (s *Step) findElement(p Protocol, b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
+	t, size, n := p.list(b[pos:])
 	switch {
 	case n < 0:
 		return pos, t, n
@@ -214,13 +225,13 @@ func (s *Step) findElement(b []byte, pos, depth int) (at int, t thriftwire.Type,
 	case uint64(s.num) >= uint64(size):
 		return pos, t, absent
 	}
-	at, code = thriftwire.SkipElements(b, pos+n, t, int(s.num), depth)
+	at, code = p.skipElements(b, pos+n, t, int(s.num), depth)
 	return at, t, code
 }
 
 // findEntry finds the value of the first entry with the step's key.
-func (s *Step) findEntry(b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
-	key, t, size, n := thriftwire.ConsumeMap(b[pos:])
+func (s *Step) findEntry(p Protocol, b []byte, pos, depth int) (at int, t thriftwire.Type, code int) {
+	key, t, size, n := p.mapping(b[pos:])
 	switch {
 	case n < 0:
 		return pos, t, n
@@ -228,6 +239,9 @@ func (s *Step) findEntry(b []byte, pos, depth int) (at int, t thriftwire.Type, c
 		return pos, t, absent
 	case s.want != t && s.want != thriftwire.Stop || !s.fits(key):
 		return pos, t, mismatch
+	}
+	if p != Binary {
+		return s.in(p).findCompactEntry(p, b, pos+n, key, t, size, depth)
 	}
 	pos += n
 	for ; size > 0; size-- {

@@ -4,6 +4,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds iteration.
@@ -22,6 +23,7 @@ import (
 type Iterator struct {
 	b         []byte
 	pos       int
+	proto     Protocol
 	typ       thriftwire.Type // of the whole
 	key, elem thriftwire.Type // of the parts of a container
 	left      int             // elements or entries that have not been reached
@@ -40,19 +42,19 @@ func (n Node) Iterate() Iterator { return Value{Node: n}.Iterate() }
 // Iterate is Node.Iterate by the schema: parts come with their types, and a
 // part of another wire type than the schema's ends the iteration with an error.
 // Fields that the schema does not have come without a type.
-func (v Value) Iterate() Iterator { return iterate(v.data, 0, v.typ, v.schema) }
+func (v Value) Iterate() Iterator { return iterate(v.proto, v.data, 0, v.typ, v.schema) }
 
 // iterate starts before the first part of the value of type t at b[pos:].
-func iterate(b []byte, pos int, t thriftwire.Type, typ *schema.Type) Iterator {
-	it := Iterator{b: b, pos: pos, typ: t, schema: typ, index: -1}
+func iterate(p Protocol, b []byte, pos int, t thriftwire.Type, typ *schema.Type) Iterator {
+	it := Iterator{b: b, pos: pos, proto: p, typ: t, schema: typ, index: -1}
 	n := 0
 	switch t {
 	case thriftwire.Struct:
 		return it
 	case thriftwire.List, thriftwire.Set:
-		it.elem, it.left, n = thriftwire.ConsumeList(b[pos:])
+		it.elem, it.left, n = p.list(b[pos:])
 	case thriftwire.Map:
-		it.key, it.elem, it.left, n = thriftwire.ConsumeMap(b[pos:])
+		it.key, it.elem, it.left, n = p.mapping(b[pos:])
 	default:
 		if it.err = notFound(); t != thriftwire.Stop {
 			it.err = wrongType(pos, "a struct or container", t.String())
@@ -104,11 +106,18 @@ func (it *Iterator) Next() bool {
 }
 
 func (it *Iterator) nextField() bool {
-	t, id, n := thriftwire.ConsumeField(it.b[it.pos:])
+	var f compact.Field
+	var n int
+	if it.proto == Binary {
+		f.Type, f.ID, n = thriftwire.ConsumeField(it.b[it.pos:])
+	} else {
+		f, n = it.proto.dialect().ConsumeField(it.b[it.pos:], it.id)
+	}
 	if n < 0 {
 		it.err = fault(n, it.pos)
 		return false
 	}
+	t, id := f.Type, f.ID
 	if t == thriftwire.Stop {
 		it.typ = thriftwire.Stop // so that the next call ends too
 		return false
@@ -126,6 +135,10 @@ func (it *Iterator) nextField() bool {
 		}
 	}
 	it.pos += n
+	if it.proto.inHeader(t) {
+		it.current = Value{it.proto.boolNode(f.True), typ}
+		return true
+	}
 	value, ok := it.take(t)
 	it.current = Value{value, typ}
 	return ok
@@ -133,12 +146,17 @@ func (it *Iterator) nextField() bool {
 
 // take cuts out the value of type t at the place of the iterator.
 func (it *Iterator) take(t thriftwire.Type) (Node, bool) {
-	end, code := thriftwire.SkipAt(it.b, it.pos, t, maxDepth-1)
+	var end, code int
+	if it.proto == Binary {
+		end, code = thriftwire.SkipAt(it.b, it.pos, t, maxDepth-1)
+	} else {
+		end, code = it.proto.dialect().SkipAt(it.b, it.pos, t, maxDepth-1)
+	}
 	if code < 0 {
 		it.err = fault(code, end)
 		return Node{}, false
 	}
-	n := found(t, it.b[it.pos:end:end])
+	n := Node{t, true, it.proto, it.b[it.pos:end:end]}
 	it.pos = end
 	return n, true
 }

@@ -34,7 +34,7 @@ func (p *Paths) Get(n Node, out []Value) error {
 	if len(p.root.edges) == 0 {
 		return nil
 	}
-	m := many{n.data, out}
+	m := many{n.data, out, n.proto}
 	if _, f := m.value(0, n.typ, p.root, maxDepth, true); f != nil {
 		return f
 	}
@@ -42,8 +42,9 @@ func (p *Paths) Get(n Node, out []Value) error {
 }
 
 type many struct {
-	b   []byte
-	out []Value
+	b     []byte
+	out   []Value
+	proto Protocol
 }
 
 func (m *many) value(pos int, t thriftwire.Type, br *branch, depth int, last bool) (int, *diag.Fault) {
@@ -52,6 +53,8 @@ func (m *many) value(pos int, t thriftwire.Type, br *branch, depth int, last boo
 		return pos, fault(thriftwire.ErrDepth, pos)
 	case !br.suits(t):
 		return pos, br.misfit(pos, t)
+	case t == thriftwire.Struct && m.proto != Binary:
+		return m.compactStructure(pos, br, depth-1, last)
 	case t == thriftwire.Struct:
 		return m.structure(pos, br, depth-1, last)
 	case t == thriftwire.Map:
@@ -67,13 +70,18 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 		return pos, e.located(wrongType(pos, e.step.typ.String(), t.String()))
 	}
 	if len(e.slots) > 0 {
-		end, code := skipPart(m.b, pos, t, depth)
+		var end, code int
+		if m.proto == Binary {
+			end, code = skipPart(m.b, pos, t, depth)
+		} else {
+			end, code = m.proto.dialect().SkipAt(m.b, pos, t, depth)
+		}
 		if code < 0 {
 			return end, e.located(fault(code, end))
 		}
 		for _, slot := range e.slots {
 			v := &m.out[slot]
-			v.typ, v.exact, v.data, v.schema = t, true, m.b[pos:end:end], e.step.typ
+			v.Node, v.schema = Node{t, true, m.proto, m.b[pos:end:end]}, e.step.typ
 		}
 		if e.next == nil {
 			return end, nil
@@ -123,7 +131,7 @@ func (m *many) rest(pos int, t thriftwire.Type, n, depth int, last bool) (int, *
 	if last {
 		return pos, nil
 	}
-	end, code := thriftwire.SkipElements(m.b, pos, t, n, depth)
+	end, code := m.proto.skipElements(m.b, pos, t, n, depth)
 	if code < 0 {
 		return end, fault(code, end)
 	}
@@ -184,7 +192,7 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 }
 
 func (m *many) elements(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
-	t, size, n := thriftwire.ConsumeList(m.b[pos:])
+	t, size, n := m.proto.list(m.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -202,7 +210,7 @@ func (m *many) elements(pos int, br *branch, depth int, last bool) (int, *diag.F
 			break
 		}
 		var code int
-		if pos, code = thriftwire.SkipElements(m.b, pos, t, int(e.step.num)-at, depth); code < 0 {
+		if pos, code = m.proto.skipElements(m.b, pos, t, int(e.step.num)-at, depth); code < 0 {
 			return pos, fault(code, pos)
 		}
 		at = int(e.step.num) + 1
@@ -234,7 +242,7 @@ func (br *branch) checkKeys(pos int, key thriftwire.Type, size int) *diag.Fault 
 }
 
 func (m *many) entries(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
-	key, t, size, n := thriftwire.ConsumeMap(m.b[pos:])
+	key, t, size, n := m.proto.mapping(m.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -247,13 +255,13 @@ func (m *many) entries(pos int, br *branch, depth int, last bool) (int, *diag.Fa
 	pos += n
 	var seen marks
 	for left := len(br.edges); left > 0 && size > 0; size-- {
-		end, code := thriftwire.SkipAt(m.b, pos, key, depth)
+		end, code := m.proto.skipAt(m.b, pos, key, depth)
 		if code < 0 {
 			return end, fault(code, end)
 		}
-		i := br.key(m.b, pos, end, key)
+		i := br.key(m.proto, m.b, pos, end, key)
 		if i < 0 || !seen.meet(i, len(br.edges)) {
-			if pos, code = thriftwire.SkipAt(m.b, end, t, depth); code < 0 {
+			if pos, code = m.proto.skipAt(m.b, end, t, depth); code < 0 {
 				return pos, fault(code, pos)
 			}
 			continue
@@ -267,7 +275,7 @@ func (m *many) entries(pos int, br *branch, depth int, last bool) (int, *diag.Fa
 	if last {
 		return pos, nil
 	}
-	pos, code := thriftwire.SkipEntries(m.b, pos, key, t, size, depth)
+	pos, code := m.proto.skipEntries(m.b, pos, key, t, size, depth)
 	if code < 0 {
 		return pos, fault(code, pos)
 	}

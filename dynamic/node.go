@@ -4,11 +4,12 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds values and the reading of those that have no parts.
 
-// Node is a value in the binary protocol: its wire type and its bytes. The
+// Node is a value on the wire: its type, its protocol and its bytes. The
 // zero Node does not exist: it stands for what a path did not find. A Node is
 // immutable as long as its bytes are, and then safe for concurrent use.
 type Node struct {
@@ -16,6 +17,7 @@ type Node struct {
 	// exact says that a walk has found data to be one whole value. It need not be
 	// looked at again before it is copied into a message.
 	exact bool
+	proto Protocol
 	data  []byte
 }
 
@@ -26,18 +28,19 @@ type Value struct {
 	schema *schema.Type
 }
 
-// NewNode returns the value of type t at the front of b, which it aliases.
+// NewNode returns the value of type t in the binary protocol at the front of b, which it aliases.
 // Nothing is read: bytes that are no such value are found when they are read, or by Check.
 func NewNode(t thriftwire.Type, b []byte) Node { return Node{typ: t, data: b} }
 
-// NewValue returns the value of type t at the front of b, which it aliases.
+// NewValue returns the value of type t in the binary protocol at the front of b, which it aliases.
 // Nothing is read, as in NewNode.
 func NewValue(t *schema.Type, b []byte) Value { return Value{NewNode(wireOf(t), b), t} }
 
-// found returns the node of a value that is known to be whole.
+// found returns the node of a value in the binary protocol that is known to be whole.
 func found(t thriftwire.Type, b []byte) Node { return Node{typ: t, exact: true, data: b} }
 
-// The constructors of nodes without parts.
+// The constructors of nodes without parts. They are in the binary protocol, and
+// fit into messages of every other, as all nodes do.
 
 func NewBool(v bool) Node      { return found(thriftwire.Bool, thriftwire.AppendBool(nil, v)) }
 func NewI8(v int8) Node        { return found(thriftwire.I8, thriftwire.AppendI8(nil, v)) }
@@ -56,7 +59,11 @@ func (n Node) Exists() bool { return n.typ != thriftwire.Stop }
 // WireType returns the wire type, Stop if there is no value.
 func (n Node) WireType() thriftwire.Type { return n.typ }
 
-// Raw returns the bytes, which the node aliases.
+// Protocol returns the wire format of the bytes.
+func (n Node) Protocol() Protocol { return n.proto }
+
+// Raw returns the bytes, which the node aliases. A bool in a compact message has the one
+// byte that it has in a list, also if it was a field, which has none.
 func (n Node) Raw() []byte { return n.data }
 
 // Type returns the type of the value by the schema, or nil.
@@ -68,7 +75,7 @@ func (n Node) Check() error {
 	if !n.Exists() {
 		return notFound()
 	}
-	end, code := thriftwire.SkipAt(n.data, 0, n.typ, maxDepth)
+	end, code := n.proto.skipAt(n.data, 0, n.typ, maxDepth)
 	if code < 0 {
 		return fault(code, end)
 	}
@@ -99,6 +106,10 @@ func (n Node) Bool() (bool, error) {
 	if n.typ != thriftwire.Bool {
 		return false, n.expect("bool")
 	}
+	if n.proto != Binary {
+		v, m := compact.ConsumeBool(n.data)
+		return v, took(m)
+	}
 	v, m := thriftwire.ConsumeBool(n.data)
 	return v, took(m)
 }
@@ -107,6 +118,10 @@ func (n Node) Bool() (bool, error) {
 func (n Node) Int() (int64, error) {
 	var v int64
 	var m int
+	if n.proto != Binary && isInt(n.typ) {
+		v, m = compactInt(n.data, n.typ)
+		return v, took(m)
+	}
 	switch n.typ {
 	case thriftwire.I8:
 		x, k := thriftwire.ConsumeI8(n.data)
@@ -125,10 +140,19 @@ func (n Node) Int() (int64, error) {
 	return v, took(m)
 }
 
+// isInt reports whether t is the wire type of an integer.
+func isInt(t thriftwire.Type) bool {
+	return t == thriftwire.I8 || t == thriftwire.I16 || t == thriftwire.I32 || t == thriftwire.I64
+}
+
 // Float returns a double or a float.
 func (n Node) Float() (float64, error) {
 	switch n.typ {
 	case thriftwire.Double:
+		if n.proto != Binary {
+			v, m := n.proto.dialect().ConsumeDouble(n.data)
+			return v, took(m)
+		}
 		v, m := thriftwire.ConsumeDouble(n.data)
 		return v, took(m)
 	case thriftwire.Float:
@@ -143,7 +167,7 @@ func (n Node) Bytes() ([]byte, error) {
 	if n.typ != thriftwire.String {
 		return nil, n.expect("a string or binary")
 	}
-	v, m := thriftwire.ConsumeBytes(n.data)
+	v, m := n.proto.text(n.data)
 	return v, took(m)
 }
 
@@ -169,12 +193,12 @@ func (n Node) Len() (int, error) {
 	switch n.typ {
 	case thriftwire.String:
 		var v []byte
-		v, m = thriftwire.ConsumeBytes(n.data)
+		v, m = n.proto.text(n.data)
 		size = len(v)
 	case thriftwire.List, thriftwire.Set:
-		_, size, m = thriftwire.ConsumeList(n.data)
+		_, size, m = n.proto.list(n.data)
 	case thriftwire.Map:
-		_, _, size, m = thriftwire.ConsumeMap(n.data)
+		_, _, size, m = n.proto.mapping(n.data)
 	default:
 		return 0, n.expect("a string, binary, list, set or map")
 	}

@@ -22,7 +22,8 @@ type Step struct {
 	// num is a field's id, an index, an integer key, a bool key or the bits of a
 	// double key; for a key that is a value of its own it is its wire type.
 	num int64
-	// text is the bytes of a key, or the name of a field.
+	// text is the bytes of a key, those of a value in the binary protocol, or the
+	// name of a field.
 	text string
 	// typ is the schema of the part; nil until the schema has resolved the step.
 	typ *schema.Type
@@ -84,9 +85,39 @@ func BoolKey(v bool) Step {
 func DoubleKey(f float64) Step { return Step{kind: stepDouble, num: int64(math.Float64bits(f))} }
 
 // NodeKey leads to the entry of a map whose key is encoded as n is, such as a
-// struct. The bytes of n are copied.
+// struct. The bytes of n are copied. In a message of another protocol than the
+// binary one each use allocates memory for the key in that protocol, unless the
+// path was compiled into [Paths].
 func NodeKey(n Node) Step {
-	return Step{kind: stepValue, num: int64(n.typ), text: string(n.data)}
+	s := Step{kind: stepValue, num: int64(n.typ), text: string(n.data)}
+	if n.proto != Binary {
+		s.text = "" // no value, if n is not one
+		if b, err := n.AppendIn(nil, Binary); err == nil {
+			s.text = string(b)
+		}
+	}
+	return s
+}
+
+// in returns the step with a key that is a value brought into the protocol p.
+// One that p does not have becomes a key that no map has.
+func (s *Step) in(p Protocol) *Step {
+	if p == Binary || s.kind != stepValue {
+		return s
+	}
+	out := *s
+	out.text = s.form(p)
+	return &out
+}
+
+// form returns the text of a key that is a value in the protocol p, "" if
+// there is none.
+func (s *Step) form(p Protocol) string {
+	b, err := NewNode(thriftwire.Type(s.num), []byte(s.text)).AppendIn(nil, p)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 // String renders the step as it stands in the text of a path.
@@ -252,18 +283,28 @@ func (s *Step) fits(t thriftwire.Type) bool {
 	}
 }
 
-// check refuses a key given as a value that is not a whole one. It would lead
-// to nothing, but must not be written.
-func (s *Step) check() *diag.Fault {
+// check refuses a key of wire type t that the protocol p does not have, and one
+// given as a value that is not a whole one. It would lead to nothing, but must not be
+// written.
+func (s *Step) check(p Protocol, t thriftwire.Type) *diag.Fault {
+	if !p.has(t) {
+		return p.lacks(t)
+	}
 	if s.kind != stepValue {
 		return nil
+	}
+	if p != Binary && s.form(p) == "" {
+		return diag.NewFault(diag.InvalidValue, -1, "the key is not one whole "+t.String()+" that "+p.String()+" Thrift has")
 	}
 	return NewNode(thriftwire.Type(s.num), []byte(s.text)).whole(nil)
 }
 
-// appendKey appends the key in the binary protocol, as one of wire type t,
+// appendKey appends the key in the protocol p, which has it, as one of wire type t,
 // which the step fits.
-func (s *Step) appendKey(b []byte, t thriftwire.Type) []byte {
+func (s *Step) appendKey(p Protocol, b []byte, t thriftwire.Type) []byte {
+	if p != Binary {
+		return s.appendCompactKey(p, b, t)
+	}
 	switch t {
 	case thriftwire.Bool, thriftwire.I8, thriftwire.I16, thriftwire.I32, thriftwire.I64:
 		if s.kind == stepValue {

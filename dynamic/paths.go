@@ -35,6 +35,9 @@ type branch struct {
 	// sorted says that all keys are strings or all are integers, which stand in
 	// their order.
 	sorted bool
+	// forms are the keys given as values in the compact protocols, by edge; nil if
+	// there are none.
+	forms [CompactFBThrift + 1][]string
 }
 
 // class is what the steps from a branch lead into.
@@ -173,6 +176,9 @@ func (br *branch) finish() {
 			e.step.kind = k
 		}
 		br.sorted = br.sorted && k == br.edges[0].step.kind && (k == stepString || k == stepInt || k == stepNumber)
+		if k == stepValue {
+			br.addForms(i)
+		}
 		if e.next != nil {
 			e.next.finish()
 		}
@@ -188,6 +194,16 @@ func (br *branch) finish() {
 	br.table = make([]uint16, last-first+1)
 	for i := range br.edges {
 		br.table[br.edges[i].step.num-first] = uint16(i + 1)
+	}
+}
+
+// addForms brings the key of edge i into the compact protocols.
+func (br *branch) addForms(i int) {
+	for p := Compact; p <= CompactFBThrift; p++ {
+		if br.forms[p] == nil {
+			br.forms[p] = make([]string, len(br.edges))
+		}
+		br.forms[p][i] = br.edges[i].step.form(p)
 	}
 }
 
@@ -218,8 +234,11 @@ const few = 8
 
 // key returns the number of the edge whose key of wire type t is b[pos:end],
 // or -1.
-func (br *branch) key(b []byte, pos, end int, t thriftwire.Type) int {
+func (br *branch) key(p Protocol, b []byte, pos, end int, t thriftwire.Type) int {
 	if !br.sorted || len(br.edges) <= few {
+		if p != Binary {
+			return br.compactKey(p, b, pos, end, t)
+		}
 		for i := range br.edges {
 			if br.edges[i].step.sameKey(b, pos, end, t) {
 				return i
@@ -231,10 +250,12 @@ func (br *branch) key(b []byte, pos, end int, t thriftwire.Type) int {
 	var num int64
 	if br.edges[0].step.kind == stepString {
 		if text = b[pos:end]; t == thriftwire.String {
-			text = b[pos+4 : end]
+			text, _ = p.text(text)
 		}
-	} else {
+	} else if p == Binary {
 		num = keyInt(b, pos, t)
+	} else {
+		num, _ = compactInt(b[pos:], t)
 	}
 	i, ok := slices.BinarySearchFunc(br.edges, num, func(e edge, num int64) int {
 		if e.step.kind == stepString {
@@ -246,6 +267,20 @@ func (br *branch) key(b []byte, pos, end int, t thriftwire.Type) int {
 		return -1
 	}
 	return i
+}
+
+// compactKey is key where keys are compared one by one, in a compact protocol.
+func (br *branch) compactKey(p Protocol, b []byte, pos, end int, t thriftwire.Type) int {
+	for i := range br.edges {
+		s := &br.edges[i].step
+		if s.kind == stepValue {
+			s = &Step{kind: stepValue, text: br.forms[p][i]}
+		}
+		if s.sameCompactKey(p, b, pos, end, t) {
+			return i
+		}
+	}
+	return -1
 }
 
 // suits reports whether the edges lead into a value of wire type t.

@@ -43,6 +43,9 @@ func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)
 	}
+	if n.proto != Binary {
+		return dst, onlyRead(n)
+	}
 	e := editor{b: n.data, dst: dst, one: x}
 	return e.run(p.alone, n.typ)
 }
@@ -71,6 +74,8 @@ func (p *Paths) AppendSet(dst []byte, n Node, values []Node) ([]byte, error) {
 		return dst, p.wrongCount(len(values))
 	case !n.Exists() || !agrees(p.from, n.typ):
 		return dst, p.misfit(n)
+	case n.proto != Binary:
+		return dst, onlyRead(n)
 	}
 	e := editor{b: n.data, dst: dst, values: values}
 	return e.run(p, n.typ)
@@ -123,6 +128,9 @@ func (e *editor) flush(pos int) {
 func (e *editor) accept(x Node, typ *schema.Type, t thriftwire.Type) *diag.Fault {
 	if typ != nil {
 		t = wireOf(typ)
+	}
+	if x.proto != Binary {
+		return onlyRead(x)
 	}
 	if x.typ != t {
 		want := t.String()
@@ -409,7 +417,7 @@ func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.
 			return end, fault(code, end)
 		}
 		var f *diag.Fault
-		i := br.key(e.b, pos, end, key)
+		i := br.key(Binary, e.b, pos, end, key)
 		if i < 0 || !seen.meet(i, len(br.edges)) {
 			if pos, f = e.skip(end, t, 1, depth); f != nil {
 				return pos, f
@@ -509,10 +517,10 @@ func (e *editor) addEntry(g *edge, h *mapHeader) *diag.Fault {
 	if !g.step.fits(h.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the map's keys have the type "+h.key.String())
 	}
-	if f := g.step.check(); f != nil {
+	if f := g.step.check(Binary, h.key); f != nil {
 		return f
 	}
-	e.dst = g.step.appendKey(e.dst, h.key)
+	e.dst = g.step.appendKey(Binary, e.dst, h.key)
 	h.count++
 	return e.build(g, h.elem)
 }
@@ -604,4 +612,8 @@ func (e *editor) buildList(br *branch) *diag.Fault {
 	}
 	_, f := e.finishCount(head, t, count, e.done, 0, true, 0)
 	return f
+}
+
+func onlyRead(n Node) *diag.Fault {
+	return diag.NewFault(diag.Unsupported, -1, n.proto.String()+" Thrift can only be read")
 }

@@ -25,6 +25,7 @@ type Tree struct {
 	own    []byte // the bytes of what was put into the tree
 	nodes  []node // nodes[0] is nobody, nodes[1] the root
 	schema *schema.Type
+	proto  Protocol // of src and own
 	order  []uint32 // scratch for sorting
 }
 
@@ -99,6 +100,9 @@ func (t *Tree) start(v Value) *diag.Fault {
 	t.Reset()
 	if !v.Exists() {
 		return notFound()
+	}
+	if v.proto != Binary {
+		return onlyRead(v.Node)
 	}
 	if len(v.data) > math.MaxInt32 {
 		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")

@@ -128,7 +128,7 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 	case thriftwire.Struct:
 		part.label = uint32(uint16(s.num))
 	case thriftwire.Map:
-		t.own = s.appendKey(t.own, n.key)
+		t.own = s.appendKey(t.proto, t.own, n.key)
 		part.label = uint32(size)
 	}
 	part.start = uint32(len(t.own))
@@ -189,7 +189,7 @@ func (i Item) chooseKey(s *Step) *diag.Fault {
 	if !s.fits(n.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" cannot be a key of the map")
 	}
-	return s.check()
+	return s.check(i.tree.proto, n.key)
 }
 
 // link puts a node among the parts of parent, before one of them or, if that

@@ -34,6 +34,29 @@ func (d Dialect) SkipAt(b []byte, pos int, t thriftwire.Type, depth int) (end, c
 	return d.skip(b, pos, t, min(depth, maxSkipDepth))
 }
 
+// SkipElements is SkipAt for n values of type t one after another, the elements
+// of a list. They may nest depth levels each.
+func (d Dialect) SkipElements(b []byte, pos int, t thriftwire.Type, n, depth int) (end, code int) {
+	if t == d.foreign() && n > 0 {
+		return pos, thriftwire.ErrType
+	}
+	return d.skipElements(b, pos, t, n, min(depth, maxSkipDepth))
+}
+
+// SkipEntries is SkipAt for n pairs of a key and a value, the entries of a map.
+func (d Dialect) SkipEntries(b []byte, pos int, key, elem thriftwire.Type, n, depth int) (end, code int) {
+	if (key == d.foreign() || elem == d.foreign()) && n > 0 {
+		return pos, thriftwire.ErrType
+	}
+	return d.skipEntries(b, pos, key, elem, n, min(depth, maxSkipDepth))
+}
+
+// SkipFields is SkipAt for what is left of a struct at b[pos:] after a field
+// with the id last, its end included. Values may nest depth levels.
+func (d Dialect) SkipFields(b []byte, pos int, last int16, depth int) (end, code int) {
+	return d.skipStruct(b, pos, last, min(depth, maxSkipDepth))
+}
+
 func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
 	if w := int(widths[t]); w > 0 {
 		if len(b)-pos < w {
@@ -57,7 +80,7 @@ func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, cod
 		}
 		switch t {
 		case thriftwire.Struct:
-			return d.skipStruct(b, pos, depth-1)
+			return d.skipStruct(b, pos, 0, depth-1)
 		case thriftwire.Map:
 			return d.skipMap(b, pos, depth-1)
 		}
@@ -71,9 +94,9 @@ func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, cod
 	return pos + n, 0
 }
 
-// skipStruct skips a struct whose values may nest depth levels more.
-func (d Dialect) skipStruct(b []byte, pos, depth int) (end, code int) {
-	var last int16
+// skipStruct skips the fields after that with the id last, and the end, of a
+// struct whose values may nest depth levels more.
+func (d Dialect) skipStruct(b []byte, pos int, last int16, depth int) (end, code int) {
 	for {
 		f, n := d.ConsumeField(b[pos:], last)
 		if n < 0 {
@@ -98,15 +121,21 @@ func (d Dialect) skipList(b []byte, pos, depth int) (end, code int) {
 	if n < 0 {
 		return pos, n
 	}
-	pos += n
 	if size == 0 {
-		return pos, 0 // whatever elem is
+		return pos + n, 0 // whatever elem is
 	}
-	if w := int(widths[elem]); w > 0 {
-		return pos + size*w, 0 // ConsumeList has seen that they are there
+	return d.skipElements(b, pos+n, elem, size, depth)
+}
+
+func (d Dialect) skipElements(b []byte, pos int, t thriftwire.Type, n, depth int) (end, code int) {
+	if w := int(widths[t]); w > 0 {
+		if (len(b)-pos)/w < n {
+			return pos + (len(b)-pos)/w*w, thriftwire.ErrEOF // at the first that is cut
+		}
+		return pos + n*w, 0
 	}
-	for range size {
-		if pos, code = d.skip(b, pos, elem, depth); code < 0 {
+	for range n {
+		if pos, code = d.skip(b, pos, t, depth); code < 0 {
 			return pos, code
 		}
 	}
@@ -118,8 +147,11 @@ func (d Dialect) skipMap(b []byte, pos, depth int) (end, code int) {
 	if n < 0 {
 		return pos, n
 	}
-	pos += n
-	for range size {
+	return d.skipEntries(b, pos+n, key, elem, size, depth)
+}
+
+func (d Dialect) skipEntries(b []byte, pos int, key, elem thriftwire.Type, n, depth int) (end, code int) {
+	for range n {
 		if pos, code = d.skip(b, pos, key, depth); code < 0 {
 			return pos, code
 		}

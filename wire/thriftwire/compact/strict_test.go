@@ -130,6 +130,45 @@ func TestSkipSaysWhereAValueEndsOrBreaks(t *testing.T) {
 	}
 }
 
+func TestSkippingTheRestEndsWhereTheWholeDoes(t *testing.T) {
+	d := compact.Apache
+	in := []byte("\x11\x05\x40\x02\xfc\x15\x01\x00\x00")
+	for at, last := 0, int16(0); ; {
+		if end, code := d.SkipFields(in, at, last, 1); end != len(in) || code != 0 {
+			t.Errorf("after field %d: %d, %d", last, end, code)
+		}
+		f, n := d.ConsumeField(in[at:], last)
+		if f.Type == thriftwire.Stop {
+			break
+		}
+		at, last = at+n, f.ID
+		if f.Type != thriftwire.Bool {
+			at, _ = d.SkipAt(in, at, f.Type, 1)
+		}
+	}
+	if end, code := d.SkipFields([]byte("\x11\xf1\xfc"), 1, 32760, 1); end != 1 || code != thriftwire.ErrData {
+		t.Errorf("an id that runs over: %d, %d", end, code)
+	}
+	if end, code := d.SkipElements([]byte("_\x02\x80\x01\x03"), 1, thriftwire.I64, 3, 0); end != 5 || code != 0 {
+		t.Errorf("three numbers: %d, %d", end, code)
+	}
+	if end, code := d.SkipElements(make([]byte, 20), 1, thriftwire.Double, 3, 0); end != 17 || code != thriftwire.ErrEOF {
+		t.Errorf("two doubles of three: %d, %d", end, code)
+	}
+	if end, code := d.SkipElements(nil, 0, thriftwire.Float, 1, 0); end != 0 || code != thriftwire.ErrType {
+		t.Errorf("floats in Apache's dialect: %d, %d", end, code)
+	}
+	if end, code := d.SkipEntries([]byte("_\x02\x01a\x04\x00"), 1, thriftwire.I16, thriftwire.String, 2, 0); end != 6 || code != 0 {
+		t.Errorf("two entries: %d, %d", end, code)
+	}
+	if end, code := d.SkipEntries([]byte("\x02"), 0, thriftwire.I16, thriftwire.Struct, 1, 0); end != 1 || code != thriftwire.ErrDepth {
+		t.Errorf("a struct in an entry, too deep: %d, %d", end, code)
+	}
+	if end, code := compact.FBThrift.SkipEntries(nil, 0, thriftwire.UUID, thriftwire.I8, 1, 0); end != 0 || code != thriftwire.ErrType {
+		t.Errorf("uuids in fbthrift's dialect: %d, %d", end, code)
+	}
+}
+
 func TestSkipFollowsNestingToItsLimitAndNoFurther(t *testing.T) {
 	b := []byte(strings.Repeat("\x1c", 1<<20) + "\x00")
 	if end, code := compact.Apache.SkipAt(b, 0, thriftwire.Struct, 1<<30); code != thriftwire.ErrDepth || end != 4096 {
