@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,11 +91,11 @@ func (r *registry) add(s *Service) error {
 }
 
 // lookup finds the method that a client calls by name.
-func (r *registry) lookup(name []byte) (*Method, *ApplicationException) {
+func (r *registry) lookup(name []byte, oneway bool) (*Method, *ApplicationException) {
 	e, ok := r.entries[string(name)]
 	switch {
 	case !ok:
-		if m := r.serveUnknown(string(name)); m != nil {
+		if m := r.askUnknown(string(name), oneway); m != nil {
 			return m, nil
 		}
 		return nil, exceptionf(UnknownMethod, "no method %q here", clip(name))
@@ -107,10 +106,9 @@ func (r *registry) lookup(name []byte) (*Method, *ApplicationException) {
 	return e.method, nil
 }
 
-// serveUnknown returns a method that leads to the service which serves unknown
-// methods of that name: the one that it names, or for a bare name the only one. It
-// returns nil if there is none.
-func (r *registry) serveUnknown(name string) *Method {
+// askUnknown asks the service that serves unknown methods of that name: the one
+// that it names, or for a bare name the only one. It returns nil if there is none.
+func (r *registry) askUnknown(name string, oneway bool) *Method {
 	service, method, named := strings.Cut(name, separator)
 	if !named {
 		method = name
@@ -128,9 +126,10 @@ func (r *registry) serveUnknown(name string) *Method {
 	if found == nil || method == "" || named && service == "" || strings.Contains(method, separator) {
 		return nil
 	}
-	return &Method{Name: method, Serve: func(ctx context.Context, args, dst []byte) ([]byte, error) {
-		return found.Unknown(ctx, method, args, dst)
-	}}
+	if m := found.Unknown(method, oneway); m != nil && m.Serve != nil {
+		return m
+	}
+	return nil
 }
 
 // bareName returns the name under which the reply to a call goes out: Apache's

@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -60,13 +59,22 @@ func TestACallEndsWithTheMethodThatItFound(t *testing.T) {
 }
 
 func TestUnknownMethodsLeadToTheServiceThatServesThem(t *testing.T) {
-	var oneway atomic.Int32
-	unknown := func(service string) func(context.Context, string, []byte, []byte) ([]byte, error) {
-		return func(_ context.Context, method string, _, dst []byte) ([]byte, error) {
-			if method == "silent" {
-				oneway.Add(1)
+	silent := make(chan struct{}, 1)
+	unknown := func(service string) func(string, bool) *rpc.Method {
+		return func(method string, oneway bool) *rpc.Method {
+			switch {
+			case method == "refused":
+				return nil
+			case method == "broken":
+				return &rpc.Method{}
+			case oneway:
+				return &rpc.Method{Serve: func(_ context.Context, _, dst []byte) ([]byte, error) {
+					silent <- struct{}{}
+					return dst, nil
+				}}
 			}
-			return append(dst, textStruct(service+"?"+method)...), nil
+			m := says(method, service+"?"+method)
+			return &m
 		}
 	}
 	server, addr := listen(t, []rpc.Method{says("known", "S.known")})
@@ -78,14 +86,14 @@ func TestUnknownMethodsLeadToTheServiceThatServesThem(t *testing.T) {
 		p.send(p.call(name, 1, ""))
 		p.want(1, want)
 	}
-	for _, name := range []string{"S:any", "", "U:", ":any", "U:a:b"} {
+	for _, name := range []string{"S:any", "", "U:", ":any", "U:a:b", "refused", "broken"} {
 		p.send(p.call(name, 2, ""))
 		p.wantException(2, rpc.UnknownMethod)
 	}
 	p.send(p.message(thriftwire.Oneway, "U:silent", 3, textStruct("")))
 	p.send(p.call("any", 4, ""))
 	p.want(4, "U?any")
-	eventually(t, "the oneway call is run", func() bool { return oneway.Load() == 1 })
+	receive(t, "the oneway call runs", silent)
 	if err := server.Register(&rpc.Service{Name: "V", Unknown: unknown("V")}); err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func (c *serverConn) admit(m thriftwire.Message) (*Method, *ApplicationException
 	if m.Type != thriftwire.Call && m.Type != thriftwire.Oneway {
 		return nil, exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)
 	}
-	return c.srv.registry.Load().lookup(m.Name)
+	return c.srv.registry.Load().lookup(m.Name, m.Type == thriftwire.Oneway)
 }
 
 // admitted gives a call its slot and queues it, or completes it with a

@@ -35,11 +35,12 @@ type Service struct {
 	Name    string
 	Methods []Method
 
-	// Unknown, unless it is nil, serves the methods that are not in Methods,
-	// as [Method.Serve] serves one. A bare name leads here if no service has
-	// the method and no other service has Unknown. A call of type oneway
-	// gets no reply.
-	Unknown func(ctx context.Context, method string, args, dst []byte) ([]byte, error)
+	// Unknown, unless it is nil, returns the method that serves the calls of a
+	// name that is not in Methods, or nil if there is none. oneway says that the
+	// client wants no reply. A bare name leads here if no service has the method
+	// and no other service has Unknown. Unknown holds up what else arrives on the
+	// connection, and must be safe for concurrent use.
+	Unknown func(method string, oneway bool) *Method
 }
 
 // Method is one method of a Service on encoded bytes. [Unary] and [Oneway]
