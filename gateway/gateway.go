@@ -37,12 +37,22 @@ func New(files []*schema.File, backend rpc.Caller, opts ...Option) (*Gateway, er
 	for _, o := range opts {
 		o(&g.options)
 	}
-	t, err := newTable(files, &g.options)
+	if err := g.Replace(files); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// Replace gives the gateway the services of other files, as New takes them.
+// Requests that have begun end with the old ones; none waits or fails because of
+// it. An error changes nothing.
+func (g *Gateway) Replace(files []*schema.File) error {
+	t, err := newTable(files, g.backend, &g.options)
 	if err != nil {
-		return nil, fmt.Errorf("gateway: %w", err)
+		return fmt.Errorf("gateway: %w", err)
 	}
 	g.table.Store(t)
-	return g, nil
+	return nil
 }
 
 // ServeHTTP answers one request.
@@ -102,7 +112,7 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		ctx, cancel = context.WithTimeout(ctx, g.options.timeout)
 		defer cancel()
 	}
-	result, err := rt.method.Call(ctx, g.backend, g.options.service(rt.service.Name()), args)
+	result, err := rt.method.CallJSON(ctx, rt.caller, args)
 	switch {
 	case err != nil:
 		g.fail(w, r, err, in)

@@ -418,3 +418,22 @@ func TestBodiesOfUnknownLengthAreBounded(t *testing.T) {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
+
+func TestRoutesAreReplacedAsAWhole(t *testing.T) {
+	g, b := newItems(t)
+	const request = "POST /Items/get" + asJSON + `{"id": 1}`
+	before := exchange(g, b, request)
+	broken := load(t, "testdata/conflicts.thrift")
+	if err := g.Replace([]*schema.File{broken}); err == nil {
+		t.Fatal("routes that conflict are taken")
+	}
+	if after := exchange(g, b, request); after != before {
+		t.Errorf("a refused table changed something:\n%s", after)
+	}
+	if err := g.Replace(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := exchange(g, b, request); !strings.Contains(got, "404") {
+		t.Errorf("a route that is no longer there answers:\n%s", got)
+	}
+}

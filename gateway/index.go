@@ -29,7 +29,7 @@ func (t *table) describe() []byte {
 		}
 		s := &services[len(services)-1]
 		if i == 0 || t.routes[i-1].method != r.method {
-			def := r.method.def
+			def := r.method.Schema()
 			s.Methods = append(s.Methods, indexMethod{Name: def.Name(), Doc: def.Doc(), Oneway: def.Oneway()})
 		}
 		m := &s.Methods[len(s.Methods)-1]

@@ -11,14 +11,14 @@ import (
 type Option func(*options)
 
 type options struct {
-	maxBody    int64
-	maxURI     int
-	maxHeader  int
-	timeout    time.Duration
-	service    func(service string) string
-	report     func(r *http.Request, status int, err error)
-	tell       bool
-	conversion []transcode.Option
+	maxBody     int64
+	maxURI      int
+	maxHeader   int
+	timeout     time.Duration
+	multiplexed bool
+	report      func(r *http.Request, status int, err error)
+	tell        bool
+	conversion  []transcode.Option
 }
 
 // The limits of a Gateway unless options say otherwise.
@@ -32,8 +32,7 @@ const (
 func defaults() options {
 	return options{
 		maxBody: DefaultMaxBody, maxURI: DefaultMaxURI, maxHeader: DefaultMaxHeader, timeout: DefaultTimeout,
-		service: func(string) string { return "" },
-		report:  func(*http.Request, int, error) {},
+		report: func(*http.Request, int, error) {},
 	}
 }
 
@@ -54,7 +53,7 @@ func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = d }
 // Multiplexed makes calls name their service, as Apache's TMultiplexedProtocol
 // does.
 func Multiplexed() Option {
-	return func(o *options) { o.service = func(service string) string { return service } }
+	return func(o *options) { o.multiplexed = true }
 }
 
 // Report is called with every error that a request ends with and the status that

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/generic"
 )
 
 // This file turns errors into problem documents.
@@ -57,9 +58,9 @@ func problem(err error, in *input, tell bool) *Problem {
 	var (
 		own       *failure
 		bind      *bindError
-		argument  *ArgumentError
-		exception *Exception
-		reply     *ReplyError
+		argument  *generic.ArgumentError
+		exception *generic.Exception
+		reply     *generic.ReplyError
 		app       *rpc.ApplicationException
 		transport *rpc.Error
 	)
@@ -138,7 +139,7 @@ func (p *Problem) place(s source, offset int) {
 	}
 }
 
-func exceptionProblem(e *Exception) *Problem {
+func exceptionProblem(e *generic.Exception) *Problem {
 	status, err := exceptionStatus(e.Field)
 	if err != nil { // New has refused such annotations
 		status = http.StatusInternalServerError
@@ -151,7 +152,7 @@ func exceptionProblem(e *Exception) *Problem {
 
 // exceptionMessage returns the text of the exception's field message, "" if it
 // has none.
-func exceptionMessage(e *Exception) string {
+func exceptionMessage(e *generic.Exception) string {
 	name := e.Field.Type().Struct().Annotations().Value("message") // fbthrift's way to name it
 	if name == "" {
 		name = "message"

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/generic"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -18,8 +20,9 @@ import (
 type route struct {
 	verb    string // an HTTP method, or anyMethod
 	pattern pattern
-	method  *Method
+	method  *generic.Method
 	service *schema.Service // the one that was asked for, which may inherit the method
+	caller  rpc.Caller      // that calls the method as one of service
 	binding *binding        // nil: the body is the arguments
 	status  int             // of success
 }
@@ -32,7 +35,7 @@ func (r *route) String() string {
 }
 
 // target names the method that r reaches.
-func (r *route) target() string { return r.service.Name() + "." + r.method.def.Name() }
+func (r *route) target() string { return r.service.Name() + "." + r.method.Schema().Name() }
 
 type table struct {
 	root   node
@@ -48,7 +51,7 @@ var verbs = [...]struct{ annotation, verb string }{
 }
 
 // newTable compiles the services of files. The error joins all that is wrong.
-func newTable(files []*schema.File, o *options) (*table, error) {
+func newTable(files []*schema.File, backend rpc.Caller, o *options) (*table, error) {
 	t := new(table)
 	var errs []error
 	seen := make(map[string]*schema.Service)
@@ -62,9 +65,13 @@ func newTable(files []*schema.File, o *options) (*table, error) {
 				continue
 			}
 			seen[s.Name()] = s
+			caller := backend
+			if o.multiplexed {
+				caller = rpc.Multiplexed(backend, s.Name())
+			}
 			for _, m := range s.AllMethods() {
 				if m.Stream() == nil {
-					errs = append(errs, t.addMethod(s, m, o)...)
+					errs = append(errs, t.addMethod(s, m, caller, o)...)
 				}
 			}
 		}
@@ -77,11 +84,14 @@ func newTable(files []*schema.File, o *options) (*table, error) {
 }
 
 // addMethod adds the routes of m as a method of s.
-func (t *table) addMethod(s *schema.Service, m *schema.Method, o *options) (errs []error) {
+func (t *table) addMethod(s *schema.Service, m *schema.Method, caller rpc.Caller, o *options) (errs []error) {
 	fail := func(err error) {
 		errs = append(errs, fmt.Errorf("%s: %s.%s: %w", m.Span().Position(), s.Name(), m.Name(), err))
 	}
-	method, err := NewMethod(m, o.conversion...)
+	method, err := generic.NewMethod(m, generic.Conversion(o.conversion...))
+	if err == nil {
+		err = method.CompileJSON()
+	}
 	if err != nil {
 		fail(err)
 		return errs
@@ -97,7 +107,7 @@ func (t *table) addMethod(s *schema.Service, m *schema.Method, o *options) (errs
 	}
 	direct := "/" + s.Name() + "/" + m.Name()
 	t.add(&route{
-		verb: http.MethodPost, method: method, service: s, status: status,
+		verb: http.MethodPost, method: method, service: s, caller: caller, status: status,
 		pattern: pattern{direct, []segment{{literal, s.Name()}, {literal, m.Name()}}},
 	}, fail)
 	for _, a := range m.Annotations() {
@@ -115,14 +125,14 @@ func (t *table) addMethod(s *schema.Service, m *schema.Method, o *options) (errs
 			fail(err)
 			continue
 		}
-		t.add(&route{verb: verbs[i].verb, pattern: p, method: method, service: s, binding: b, status: status}, fail)
+		t.add(&route{verb: verbs[i].verb, pattern: p, method: method, service: s, caller: caller, binding: b, status: status}, fail)
 	}
 	return errs
 }
 
 func (t *table) add(r *route, fail func(error)) {
 	if taken := t.root.add(r); taken != nil {
-		if taken.method.def == r.method.def {
+		if taken.method.Schema() == r.method.Schema() {
 			return // inherited from the same service, which answers for all
 		}
 		fail(fmt.Errorf("the route %s is taken by %s of %s", r, taken, taken.target()))

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/thrum-rpc/thrum/gateway"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/generic"
 )
 
 // This file is "thrum call".
@@ -54,7 +54,7 @@ func call(env *environment, args []string, o *callOptions) error {
 	if err != nil {
 		return err
 	}
-	method, err := gateway.NewMethod(def)
+	method, err := generic.NewMethod(def)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func call(env *environment, args []string, o *callOptions) error {
 		return err
 	}
 	defer client.Close()
-	name := ""
+	caller := rpc.Caller(client)
 	if o.multiplexed {
-		name = service.Name()
+		caller = rpc.Multiplexed(client, service.Name())
 	}
-	result, err := method.Call(ctx, client, name, input)
-	var exception *gateway.Exception
+	result, err := method.CallJSON(ctx, caller, input)
+	var exception *generic.Exception
 	if errors.As(err, &exception) {
 		return printException(env.stderr, exception)
 	}
@@ -113,7 +113,7 @@ func dial(ctx context.Context, address string, framed bool) (*rpc.Client, error)
 	return rpc.Dial(ctx, network, address, opts...)
 }
 
-func printException(w io.Writer, e *gateway.Exception) error {
+func printException(w io.Writer, e *generic.Exception) error {
 	b, err := json.Marshal(struct {
 		Exception string          `json:"exception"`
 		Fields    json.RawMessage `json:"fields"`

@@ -55,11 +55,11 @@ var House = Rules{
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire", "diag"}},
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},
-		{"rpc/generic", []string{"rpc", "dynamic", "schema", "diag", "wire/thriftwire"}},
+		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},
 		{"gen", []string{"schema", "diag"}},
 		{"gen/static", []string{"diag", "wire/thriftwire"}},
 		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "codec", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
-		{"gateway", []string{"rpc", "transcode", "schema", "diag", "wire/..."}},
+		{"gateway", []string{"rpc", "rpc/generic", "transcode", "schema", "diag", "wire/..."}},
 		{"examples/...", []string{"examples/...", "rpc/...", "codec"}},
 		{"internal/conform/...", []string{anything}},
 		{"internal/interop", []string{anything}},

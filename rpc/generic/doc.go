@@ -1,11 +1,35 @@
 // Package generic makes and serves Thrift calls by a schema, without generated
-// code: arguments and results are Go maps, or values that stay encoded.
+// code.
 //
-// A [Client] calls any method of a service. Its schema can be replaced while it
-// is in use; a call ends with the schema that it began with. [Serve] makes a
-// service of one function, which sees the arguments encoded: a proxy reads what it
-// needs and passes the rest on.
+// # Kinds of calls
 //
-// The package joins rpc and dynamic. It must not know IDL text, JSON, HTTP or
-// Go struct tags.
+//	map      arguments by name in a map[string]any, results as Go values
+//	JSON     a JSON object of the arguments, the JSON of the result
+//	encoded  the struct of the arguments in the binary protocol, results as
+//	         values that are read in place
+//	binary   the same without a schema
+//
+// A [Client] makes calls of the first three kinds, [CallBinary] and [SendBinary] those of
+// the last. [ServeMaps], [ServeJSON] and [Serve] make a service of one function, for each
+// kind with a schema; [Proxy] and [Relay] pass calls on, with and without one.
+//
+// Methods may have any number of arguments and exceptions. A method that streams
+// is refused. [Method] is one method by itself.
+//
+// # A schema that changes
+//
+// [Client.Replace] gives a client another schema, [rpc.Server.Replace] a server
+// a service made of it. A call ends with the schema that it began with; no call waits
+// or fails because of a replacement, and nothing keeps the old schema when its last call
+// has ended.
+//
+// # Errors
+//
+// Arguments that do not fit are an [*ArgumentError] and nothing is sent; a reply that does
+// not fit is a [*ReplyError]; both hold a *diag.Fault with code, offset and path.
+// A declared exception is an [*Exception] with its value, what the server says
+// otherwise an [*rpc.ApplicationException]. Other errors are those of [rpc.Caller].
+//
+// The package joins rpc, dynamic and transcode. It must not know IDL text or Go
+// struct tags.
 package generic
