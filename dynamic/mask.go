@@ -22,11 +22,20 @@ import (
 // A syntax error has its offset in mask; a name that the schema does not have
 // is UnknownField with the path to it.
 func NewMask(t *schema.Type, mask string) (*Trimmer, error) {
+	s, err := ParseMask(t, mask)
+	if err != nil {
+		return nil, err
+	}
+	return &Trimmer{t, s.compile(t)}, nil
+}
+
+// ParseMask reads a mask as [NewMask] does, for use in any format.
+func ParseMask(t *schema.Type, mask string) (*Selection, error) {
 	if t.Kind() != schema.Struct {
 		return nil, diag.NewFault(diag.Unsupported, -1, "a mask is for a struct, not for "+t.String())
 	}
 	p := maskParser{text: mask}
-	root := &selection{}
+	root := &Selection{}
 	f := p.list(t, root, maxDepth)
 	if f == nil && p.next() != 0 {
 		f = diag.NewFault(diag.Syntax, p.pos, "a comma expected")
@@ -34,29 +43,36 @@ func NewMask(t *schema.Type, mask string) (*Trimmer, error) {
 	if f != nil {
 		return nil, f
 	}
-	return &Trimmer{t, root.compile(t)}, nil
+	return root, nil
 }
 
-// selection is what a mask names of a struct.
-type selection struct {
+// Selection is what a mask names of a struct, or of the structs that a
+// container has for elements or values.
+type Selection struct {
 	fields []*schema.Field
-	parts  []*selection // nil where the field is kept whole
+	parts  []*Selection // nil where the field is kept whole
 }
+
+// Fields returns the fields that are named, in the order of the mask.
+func (s *Selection) Fields() []*schema.Field { return s.fields }
+
+// Part returns what is named in Fields()[i], nil if it is kept whole.
+func (s *Selection) Part(i int) *Selection { return s.parts[i] }
 
 // add returns the selection in a field, which it adds if it is new.
-func (s *selection) add(f *schema.Field) (i int) {
+func (s *Selection) add(f *schema.Field) (i int) {
 	for i, have := range s.fields {
 		if have == f {
 			return i
 		}
 	}
 	s.fields = append(s.fields, f)
-	s.parts = append(s.parts, &selection{})
+	s.parts = append(s.parts, &Selection{})
 	return len(s.fields) - 1
 }
 
 // compile makes the cut of a value of type t, whose structs keep the selection.
-func (s *selection) compile(t *schema.Type) *cut {
+func (s *Selection) compile(t *schema.Type) *cut {
 	out := &cut{wire: wireOf(t), typ: t}
 	if t.Kind() != schema.Struct {
 		out.elem = s.compile(t.Elem())
@@ -95,7 +111,7 @@ func (p *maskParser) next() byte {
 
 // list reads names with commas between them, for a struct of type t or what
 // holds such structs.
-func (p *maskParser) list(t *schema.Type, s *selection, depth int) *diag.Fault {
+func (p *maskParser) list(t *schema.Type, s *Selection, depth int) *diag.Fault {
 	if f := p.check(t, depth); f != nil {
 		return f
 	}
@@ -133,7 +149,7 @@ func structIn(t *schema.Type) *schema.StructDef {
 }
 
 // item reads a name and the parts of what it names.
-func (p *maskParser) item(t *schema.Type, s *selection, depth int) *diag.Fault {
+func (p *maskParser) item(t *schema.Type, s *Selection, depth int) *diag.Fault {
 	if f := p.check(t, depth); f != nil {
 		return f
 	}
@@ -144,24 +160,24 @@ func (p *maskParser) item(t *schema.Type, s *selection, depth int) *diag.Fault {
 		return diag.NewFault(diag.Syntax, p.pos, "a field's name or id expected")
 	}
 	d := structIn(t)
-	r, f := step.resolveField(d)
+	field, f := step.FieldOf(d)
 	if f != nil {
 		f.Offset = p.pos
 		return f
 	}
 	p.pos += len(name)
-	i := s.add(d.FieldByID(int32(r.num)))
+	i := s.add(field)
 	part := s.parts[i]
 	if part == nil {
-		part = &selection{} // kept whole already; the parts are read for their faults
+		part = &Selection{} // kept whole already; the parts are read for their faults
 	}
 	switch p.next() {
 	case '.':
 		p.pos++
-		f = p.item(r.typ, part, depth-1)
+		f = p.item(field.Type(), part, depth-1)
 	case '(':
 		p.pos++
-		if f = p.list(r.typ, part, depth-1); f == nil {
+		if f = p.list(field.Type(), part, depth-1); f == nil {
 			if p.next() != ')' {
 				return diag.NewFault(diag.Syntax, p.pos, "a closing parenthesis expected")
 			}
@@ -171,7 +187,7 @@ func (p *maskParser) item(t *schema.Type, s *selection, depth int) *diag.Fault {
 		s.parts[i] = nil
 	}
 	if f != nil && f.Code != diag.Syntax && f.Code != diag.DepthLimit {
-		f.Field(r.text)
+		f.Field(field.Name())
 	}
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
@@ -44,6 +45,8 @@ const (
 	stepBool
 	stepDouble
 	stepValue
+	stepUint // an integer key that an int64 cannot hold; Thrift has none
+	stepFar  // a field's id that an int16 cannot hold; Thrift has none
 )
 
 // Field leads to the field of a struct with that id.
@@ -123,7 +126,7 @@ func (s *Step) form(p Protocol) string {
 // String renders the step as it stands in the text of a path.
 func (s Step) String() string {
 	switch s.kind {
-	case stepField:
+	case stepField, stepFar:
 		if s.text != "" {
 			return "." + s.text
 		}
@@ -144,6 +147,8 @@ func (s *Step) keyText() string {
 		return strconv.Quote(s.text)
 	case stepInt, stepIndex, stepNumber:
 		return strconv.FormatInt(s.num, 10)
+	case stepUint:
+		return strconv.FormatUint(uint64(s.num), 10)
 	case stepBefore:
 		return "^" + strconv.FormatInt(s.num, 10)
 	case stepEnd:
@@ -152,7 +157,7 @@ func (s *Step) keyText() string {
 		return strconv.FormatBool(s.num != 0)
 	case stepDouble:
 		text := strconv.FormatFloat(math.Float64frombits(uint64(s.num)), 'g', -1, 64)
-		if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		if !strings.ContainsAny(text, ".eIN") {
 			text += ".0" // a double, not an integer
 		}
 		return text
@@ -164,7 +169,7 @@ func (s *Step) keyText() string {
 // locate adds the step to the path of a fault.
 func (s *Step) locate(f *diag.Fault) {
 	switch s.kind {
-	case stepField, stepName:
+	case stepField, stepName, stepFar:
 		f.Field(s.String()[1:])
 	case stepValue:
 		f.Key("entry")
@@ -177,7 +182,10 @@ func (s *Step) locate(f *diag.Fault) {
 // a name, and with the type of the part.
 func (s Step) resolve(t *schema.Type) (Step, *diag.Fault) {
 	if t == nil {
-		if s.kind == stepName {
+		switch s.kind {
+		case stepFar:
+			return s, noThriftID(s.String()[1:])
+		case stepName:
 			return s, diag.NewFault(diag.Unsupported, -1, "a field's name "+strconv.Quote(s.text)+" needs a schema")
 		}
 		return s, nil
@@ -221,25 +229,21 @@ func (s Step) at(t thriftwire.Type) Step {
 }
 
 func (s Step) resolveField(d *schema.StructDef) (Step, *diag.Fault) {
-	var f *schema.Field
-	switch s.kind {
-	case stepField:
-		f = d.FieldByID(int32(s.num))
-	case stepName:
-		f = d.FieldByName(s.text)
-	default:
-		return s, diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" does not lead into the struct "+d.Name())
-	}
-	if f == nil {
-		return s, diag.NewFault(diag.UnknownField, -1, d.Name()+" has no field "+s.String()[1:])
-	}
+	f, fault := s.FieldOf(d)
 	switch {
+	case fault != nil:
+		return s, fault
 	case f.ID() != int32(int16(f.ID())):
-		return s, diag.NewFault(diag.Unsupported, -1, "the id of "+d.Name()+"."+f.Name()+" is none that Thrift can have")
+		return s, noThriftID(d.Name() + "." + f.Name())
 	case wireOf(f.Type()) == thriftwire.Stop:
 		return s, noThriftType(f.Type())
 	}
 	return Step{kind: stepField, want: wireOf(f.Type()), num: int64(f.ID()), text: f.Name(), typ: f.Type()}, nil
+}
+
+// noThriftID is the fault for a field of another format's schema.
+func noThriftID(field string) *diag.Fault {
+	return diag.NewFault(diag.Unsupported, -1, "the id of "+field+" is none that Thrift can have")
 }
 
 // resolveKey reports whether the step can be a key of type t, and turns the

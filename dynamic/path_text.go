@@ -15,7 +15,7 @@ import (
 //
 //	name, .name        a field by name
 //	3, .3, .-1         a field by id
-//	[3]                an element, or the entry with that integer for a key
+//	[3]                an element, or the entry with that integer for a key (up to 2^64-1)
 //	["a"], [true]      an entry by key; a string is quoted as in Go
 //	[1.5], [NaN]       an entry by a double
 //	[#12:08000100…00]  an entry by an encoded key: wire type and hexadecimal bytes
@@ -75,8 +75,8 @@ func parseField(name string) (Step, bool) {
 	if c := name[0]; c != '-' && (c < '0' || c > '9') {
 		return Name(name), true
 	}
-	id, err := strconv.ParseInt(name, 10, 16)
-	return Field(int16(id)), err == nil
+	id, err := strconv.ParseInt(name, 10, 32)
+	return FieldNumber(int32(id)), err == nil
 }
 
 // parseKey reads what stands in brackets, with the closing one.
@@ -116,6 +116,9 @@ func parseKey(text string) (s Step, n int, detail string) {
 	}
 	if i, err := strconv.ParseInt(word, 10, 64); err == nil {
 		return Step{kind: stepNumber, num: i}, n, ""
+	}
+	if i, err := strconv.ParseUint(word, 10, 64); err == nil {
+		return UintKey(i), n, ""
 	}
 	f, err := strconv.ParseFloat(word, 64)
 	if err != nil {

@@ -114,7 +114,7 @@ func (p *Paths) add(slot int, path []Step) error {
 func (br *branch) enter(s *Step) *diag.Fault {
 	c := anyClass // an index or an integer key
 	switch s.kind {
-	case stepField:
+	case stepField, stepFar:
 		c = structClass
 	case stepIndex, stepBefore, stepEnd:
 		c = listClass
