@@ -165,6 +165,14 @@ func (r *fromJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 	if t.kind == schema.String || t.kind == schema.Binary && r.conv.opts.rawBinary {
 		return r.text(dst, p, "string")
 	}
+	if t.kind == schema.Binary {
+		head := len(dst)
+		out, n := jsonwire.ConsumeBase64(append(dst, 0, 0, 0, 0), r.in[p:], r.conv.opts.looseBase64)
+		if n > 0 {
+			binary.BigEndian.PutUint32(out[head:], uint32(len(out)-head-4))
+			return out, p + n
+		}
+	}
 	end, escaped := r.skipString(p)
 	if end < 0 {
 		return dst, end

@@ -1,7 +1,6 @@
 package transcode
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -94,7 +93,7 @@ func (w *toJSON) text(dst []byte, p int, kind schema.Kind) ([]byte, int) {
 		return dst, w.wireError(n, p)
 	}
 	if kind == schema.Binary && !w.conv.opts.rawBinary {
-		dst = base64.StdEncoding.AppendEncode(append(dst, '"'), b)
+		dst = jsonwire.AppendBase64(append(dst, '"'), b)
 		dst = append(dst, '"')
 	} else if w.conv.opts.lossyText {
 		dst = jsonwire.AppendQuotedLossy(dst, b)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// This file reads base64, in which JSON carries bytes. encoding/base64 writes it.
+// This file reads and writes base64, in which JSON carries bytes.
 
 // notBase64 marks the bytes outside an alphabet; no value has its bits.
 const notBase64 = 0xc0
@@ -16,7 +16,6 @@ const looseAlphabet = 256
 // sextets has, by byte, the six bits that it stands for: in the standard
 // alphabet, then in it and the URL alphabet.
 var sextets = func() (t [2 * looseAlphabet]byte) {
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	for i := range t {
 		t[i] = notBase64
 	}
@@ -51,9 +50,13 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 		return dst, false
 	}
 	text = text[:size]
-	// Two bytes more than needed, since eight are stored for each six.
-	out := slices.Grow(dst, size/4*3+4)
+	// Four bytes more than needed, since the groups are stored as more.
+	out := slices.Grow(dst, size/4*3+6)
 	n := len(dst)
+	if m := decodeSome(out[n:cap(out)], text); m > 0 {
+		text = text[m:]
+		n += m / 4 * 3
+	}
 	for ; len(text) >= 8; text = text[8:] {
 		b := text[:8]
 		s0, s1, s2, s3 := sextet(base, b[0]), sextet(base, b[1]), sextet(base, b[2]), sextet(base, b[3])
@@ -66,30 +69,73 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 		binary.BigEndian.PutUint64(out[n:n+8], v)
 		n += 6
 	}
-	// At most seven are left: one group of four, then two or three.
-	out = out[:n]
-	var v uint32
-	for i, c := range text {
-		s := sextet(base, c)
-		if s&notBase64 != 0 {
+	if len(text) >= 4 {
+		s0, s1, s2, s3 := sextet(base, text[0]), sextet(base, text[1]), sextet(base, text[2]), sextet(base, text[3])
+		if (s0|s1|s2|s3)&notBase64 != 0 {
 			return dst, false
 		}
-		if v = v<<6 | uint32(s); i == 3 {
-			out = append(out, byte(v>>16), byte(v>>8), byte(v))
-			v = 0
-		}
+		binary.BigEndian.PutUint32(out[n:n+4], uint32(s0)<<26|uint32(s1)<<20|uint32(s2)<<14|uint32(s3)<<8)
+		n += 3
+		text = text[4:]
 	}
-	switch rest {
-	case 2:
-		if !loose && v&0xf != 0 {
-			return dst, false
-		}
-		out = append(out, byte(v>>4))
-	case 3:
-		if !loose && v&3 != 0 {
-			return dst, false
-		}
-		out = append(out, byte(v>>10), byte(v>>2))
+	out = out[:n]
+	if rest == 0 {
+		return out, true
+	}
+	s0, s1, s2 := sextet(base, text[0]), sextet(base, text[1]), byte(0)
+	if rest == 3 {
+		s2 = sextet(base, text[2])
+	}
+	v := uint32(s0)<<12 | uint32(s1)<<6 | uint32(s2)
+	over := uint32(0x3ff) // the bits that belong to no byte
+	if rest == 3 {
+		over = 3
+	}
+	if (s0|s1|s2)&notBase64 != 0 || !loose && v&over != 0 {
+		return dst, false
+	}
+	if out = append(out, byte(v>>10)); rest == 3 {
+		out = append(out, byte(v>>2))
 	}
 	return out, true
+}
+
+// ConsumeBase64 reads the string at the front of b as AppendUnbase64 reads its
+// text, and returns the length of both quotes and what is between. It returns
+// dst and 0 if there is no string, if it holds escapes, or if it is no base64.
+func ConsumeBase64(dst, b []byte, loose bool) (out []byte, n int) {
+	if len(b) < 2 || b[0] != '"' {
+		return dst, 0
+	}
+	end, _ := run(b, 1)
+	if end == len(b) || b[end] != '"' {
+		return dst, 0
+	}
+	out, ok := AppendUnbase64(dst, b[1:end], loose)
+	if !ok {
+		return dst, 0
+	}
+	return out, end + 1
+}
+
+// alphabet is the standard one.
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+
+// AppendBase64 appends b in the standard alphabet with padding, without quotes.
+func AppendBase64(dst, b []byte) []byte {
+	n := len(dst)
+	out := slices.Grow(dst, len(b)/3*4+4)
+	m := encodeSome(out[n:cap(out)], b)
+	out = out[:n+m/3*4]
+	for b = b[m:]; len(b) >= 3; b = b[3:] {
+		v := uint32(b[0])<<16 | uint32(b[1])<<8 | uint32(b[2])
+		out = append(out, alphabet[v>>18], alphabet[v>>12&63], alphabet[v>>6&63], alphabet[v&63])
+	}
+	switch len(b) {
+	case 1:
+		return append(out, alphabet[b[0]>>2], alphabet[b[0]<<4&63], '=', '=')
+	case 2:
+		return append(out, alphabet[b[0]>>2], alphabet[b[0]<<4&63|b[1]>>4], alphabet[b[1]<<2&63], '=')
+	}
+	return out
 }

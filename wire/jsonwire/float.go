@@ -1,6 +1,7 @@
 package jsonwire
 
 import (
+	"encoding/binary"
 	"math"
 	"math/bits"
 	"strconv"
@@ -18,7 +19,15 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 	if neg {
 		start = 1
 	}
-	m, i := digits(b, start, 0)
+	var m uint64
+	i := start
+	if len(b)-i >= 8 && eight(binary.LittleEndian.Uint64(b[i:])^ones*'0') {
+		m, i = digits(b, i, 0)
+	} else {
+		for ; i < len(b) && digit(b[i]); i++ {
+			m = m*10 + uint64(b[i]-'0')
+		}
+	}
 	n := i - start
 	if n == 0 || n > 1 && b[start] == '0' {
 		return consumeFloatSlow(b, bits)
@@ -38,15 +47,17 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 		if minus || i < len(b) && b[i] == '+' {
 			i++
 		}
-		e, end := digits(b, i, 0)
-		if end == i || end > i+5 {
+		e, first := 0, i
+		for ; i < len(b) && digit(b[i]) && i < first+6; i++ {
+			e = e*10 + int(b[i]-'0')
+		}
+		if i == first || i == first+6 {
 			return consumeFloatSlow(b, bits)
 		}
-		if i = end; minus {
-			exp -= int(e)
-		} else {
-			exp += int(e)
+		if minus {
+			e = -e
 		}
+		exp += e
 	}
 	if b[start] == '0' {
 		n-- // the zero before the point is no digit that counts
@@ -85,6 +96,7 @@ var exactPowers = [...]float64{
 
 const (
 	minPower     = -342 // below, 19 digits are less than half the least float
+	maxPower     = 324  // to write the least float; reading needs 308
 	mantissaBits = 52
 	exponentBias = 1023
 )
@@ -102,7 +114,7 @@ func decimalToFloat(m uint64, exp int) float64 {
 	if m == 0 || exp < minPower {
 		return 0
 	}
-	if exp >= minPower+len(powers) {
+	if exp > maxPower {
 		return math.Inf(1)
 	}
 	zeros := bits.LeadingZeros64(m)

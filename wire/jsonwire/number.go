@@ -3,12 +3,10 @@ package jsonwire
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"slices"
-	"strconv"
 )
 
-// This file reads integers, steps over numbers and writes both kinds.
+// This file steps over numbers, and reads and writes integers.
 
 func digit(c byte) bool { return c-'0' <= 9 }
 
@@ -72,12 +70,20 @@ func missingDigit(b []byte, i int) int {
 // exact: 1.0 and 1e3 are integers, 1.5 is ErrInteger, what the type cannot
 // hold is ErrRange.
 func ConsumeInt(b []byte, bits int) (int64, int) {
-	start := 0
+	i := 0
 	neg := len(b) > 0 && b[0] == '-'
 	if neg {
-		start = 1
+		i = 1
 	}
-	v, i := digits(b, start, 0)
+	start := i
+	var v uint64
+	if len(b)-i >= 8 && eight(binary.LittleEndian.Uint64(b[i:])^ones*'0') {
+		v, i = digits(b, i, 0)
+	} else {
+		for ; i < len(b) && digit(b[i]); i++ {
+			v = v*10 + uint64(b[i]-'0')
+		}
+	}
 	// Up to 19 digits cannot overflow; what is longer or not a plain integer
 	// takes the long way.
 	n := i - start
@@ -88,17 +94,16 @@ func ConsumeInt(b []byte, bits int) (int64, int) {
 }
 
 // digits reads the decimal digits from i on as what follows v in a number,
-// modulo 1<<64, and returns where they end. It takes eight at a time where it can.
+// modulo 1<<64, and returns where they end. It takes eight at a time where it
+// can. Then it goes on byte by byte, for the processor guesses how often: a
+// length that is computed would have to be waited for.
 func digits(b []byte, i int, v uint64) (uint64, int) {
 	for len(b)-i >= 8 {
 		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'0'
-		// A digit is a byte from 0 to 9 now: no high half, and none after adding 6.
-		if (x|(x+ones*6))&(ones*0xf0) != 0 {
+		if !eight(x) {
 			break
 		}
-		x = x*10 + x>>8 // pairs of digits, in every other byte
-		x = (x&0x000000ff000000ff*(100+1000000<<32) + x>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
-		v = v*100000000 + x
+		v = v*100000000 + valueOf(x)
 		i += 8
 	}
 	for i < len(b) && digit(b[i]) {
@@ -106,6 +111,17 @@ func digits(b []byte, i int, v uint64) (uint64, int) {
 		i++
 	}
 	return v, i
+}
+
+// eight reports whether the bytes of x are eight digits, from 0 to 9: they have
+// no high half, and none after adding 6.
+func eight(x uint64) bool { return (x|(x+ones*6))&(ones*0xf0) == 0 }
+
+// valueOf returns the number whose eight decimal digits, from 0 to 9, stand in
+// the bytes of x, the first digit in the lowest.
+func valueOf(x uint64) uint64 {
+	x = x*10 + x>>8 // pairs of digits, in every other byte
+	return (x&0x000000ff000000ff*(100+1000000<<32) + x>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
 }
 
 // signed gives v its sign and checks its range; n is the length read.
@@ -221,35 +237,84 @@ func exponent(b []byte) int {
 
 // AppendInt appends v.
 func AppendInt(dst []byte, v int64) []byte {
+	n := len(dst)
+	if cap(dst)-n < maxInt {
+		dst = slices.Grow(dst, maxInt)
+	}
+	b := dst[n : n+maxInt]
 	u := uint64(v)
 	if v < 0 {
-		dst = append(dst, '-')
+		b[0] = '-'
+		n++
+		b = b[1:]
 		u = -u
 	}
-	if u < 10 {
-		return append(dst, byte('0'+u))
-	}
+	return dst[:n+putUint(b, u)]
+}
+
+// maxInt is the room that AppendInt takes: a sign and three words of digits.
+const maxInt = 25
+
+// putUint writes the digits of u to the front of b, which has at least 24
+// bytes, and returns how many there are. It may write to what follows them.
+// The length comes from comparisons, which the processor guesses; if it came
+// from the digits, all that is written next would have to wait for it.
+func putUint(b []byte, u uint64) int {
 	const block = 100000000 // eight digits
-	n := len(dst)
-	b := slices.Grow(dst, 24)[:n+24]
-	var rest [2]uint64 // blocks after the first, the last one first
-	blocks := 0
-	for u >= block {
-		rest[blocks] = u % block
-		u /= block
-		blocks++
+	b = b[:24]
+	if u < block {
+		return putHead(b, u)
 	}
-	// The first block without its leading zeros, the others whole.
-	x := eightDigits(u)
-	zeros := bits.TrailingZeros64(x) &^ 7
-	binary.LittleEndian.PutUint64(b[n:], (x|ones*'0')>>zeros)
-	n += 8 - zeros>>3
-	for blocks > 0 {
-		blocks--
-		binary.LittleEndian.PutUint64(b[n:], eightDigits(rest[blocks])|ones*'0')
-		n += 8
+	if u < block*block {
+		q := u / block
+		n := putHead(b, q)
+		binary.LittleEndian.PutUint64(b[n:n+8], eightDigits(u-q*block)|ones*'0')
+		return n + 8
 	}
-	return b[:n]
+	q := u / block
+	head := q / block
+	n := putHead(b, head)
+	binary.LittleEndian.PutUint64(b[n:n+8], eightDigits(q-head*block)|ones*'0')
+	binary.LittleEndian.PutUint64(b[n+8:n+16], eightDigits(u-q*block)|ones*'0')
+	return n + 16
+}
+
+// pairs has the digits of the numbers below 100.
+const pairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
+
+// putHead writes the digits of u, which is below 1e8, without leading zeros.
+func putHead(b []byte, u uint64) int {
+	b = b[:8]
+	switch {
+	case u < 10:
+		b[0] = byte('0' + u)
+		return 1
+	case u < 100:
+		b[0], b[1] = pairs[u*2], pairs[u*2+1]
+		return 2
+	case u < 1000:
+		q := u / 100
+		b[0], b[1], b[2] = byte('0'+q), pairs[(u-q*100)*2], pairs[(u-q*100)*2+1]
+		return 3
+	case u < 10000:
+		q := u / 100
+		b[0], b[1], b[2], b[3] = pairs[q*2], pairs[q*2+1], pairs[(u-q*100)*2], pairs[(u-q*100)*2+1]
+		return 4
+	}
+	x := eightDigits(u) | ones*'0'
+	switch {
+	case u < 100000:
+		binary.LittleEndian.PutUint64(b, x>>24)
+		return 5
+	case u < 1000000:
+		binary.LittleEndian.PutUint64(b, x>>16)
+		return 6
+	case u < 10000000:
+		binary.LittleEndian.PutUint64(b, x>>8)
+		return 7
+	}
+	binary.LittleEndian.PutUint64(b, x)
+	return 8
 }
 
 // eightDigits returns the decimal digits of u, which is below 1e8, in the
@@ -257,29 +322,10 @@ func AppendInt(dst []byte, v int64) []byte {
 func eightDigits(u uint64) uint64 {
 	// Halves of four digits, quarters of two, bytes of one: each step divides
 	// in all lanes at once by multiplying with a rounded inverse.
-	u = u/10000 | u%10000<<32
-	q := u * 5243 >> 19 & 0x0000007f0000007f // by 100
+	q := u * 109951163 >> 40 // by 10000
+	u = q | (u-q*10000)<<32
+	q = u * 5243 >> 19 & 0x0000007f0000007f // by 100
 	u = q | (u-q*100)<<16
 	q = u * 103 >> 10 & 0x000f000f000f000f // by 10
 	return q | (u-q*10)<<8
-}
-
-// AppendFloat appends the shortest number that reads back as v, which is a
-// float of 32 or 64 bits and must be finite. The form is that of ECMAScript: an exponent
-// is used below 1e-6 and from 1e21 on.
-func AppendFloat(dst []byte, v float64, bits int) []byte {
-	abs := math.Abs(v)
-	if abs < 1e15 && v == math.Trunc(v) && (v != 0 || !math.Signbit(v)) && (bits == 64 || abs < 1<<24) {
-		return AppendInt(dst, int64(v))
-	}
-	if abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) || bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
-		dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
-		// strconv writes at least two digits of exponent: e-09 becomes e-9.
-		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
-			dst[n-2] = dst[n-1]
-			dst = dst[:n-1]
-		}
-		return dst
-	}
-	return strconv.AppendFloat(dst, v, 'f', -1, bits)
 }

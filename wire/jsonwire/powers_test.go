@@ -23,7 +23,7 @@ package jsonwire
 // power of five, the high half first: rounded up from 1e-27 to 1e-1, else down.
 var powers = [...][2]uint64{
 `)
-	for q := minPower; q <= 308; q++ {
+	for q := minPower; q <= maxPower; q++ {
 		p := power(q)
 		hi := new(big.Int).Rsh(p, 64).Uint64()
 		lo := new(big.Int).And(p, new(big.Int).SetUint64(1<<64-1)).Uint64()

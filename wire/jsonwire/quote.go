@@ -1,6 +1,9 @@
 package jsonwire
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // This file writes strings.
 
@@ -20,25 +23,26 @@ func AppendQuotedLossy(dst, text []byte) []byte {
 }
 
 func quote(dst, text []byte, lossy bool) (out []byte, ok bool) {
-	out = append(dst, '"')
-	for i := 0; ; {
-		end, ascii := run(text, i)
-		if part := text[i:end]; ascii || utf8.Valid(part) {
-			out = append(out, part...)
+	out = append(slices.Grow(dst, len(text)+2), '"')
+	for {
+		n, ascii := copyRun(out[len(out):cap(out)], text)
+		if part := text[:n]; ascii || utf8.Valid(part) {
+			out = out[:len(out)+n]
 		} else if lossy {
 			out = appendValid(out, part)
 		} else {
 			return dst, false
 		}
-		if end == len(text) {
+		if n == len(text) {
 			return append(out, '"'), true
 		}
-		c := text[end]
+		c := text[n]
+		text = text[n+1:]
+		out = slices.Grow(out, len(text)+7)
 		if e := escapes[c]; e != 0 {
 			out = append(out, '\\', e)
 		} else {
 			out = append(out, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
-		i = end + 1
 	}
 }

@@ -21,9 +21,9 @@ func special(x uint64) uint64 {
 	return ((x - ones*' ') | ((x ^ ones*'"') - ones) | ((x ^ ones*'\\') - ones)) &^ x & highs
 }
 
-// run returns the index of the first quote, backslash or control character at
+// plainRun returns the index of the first quote, backslash or control character at
 // or after i, len(b) if there is none, and whether all bytes up to it are ASCII.
-func run(b []byte, i int) (end int, ascii bool) {
+func plainRun(b []byte, i int) (end int, ascii bool) {
 	var seen uint64
 	for ; len(b)-i >= 8; i += 8 {
 		x := binary.LittleEndian.Uint64(b[i:])
@@ -39,6 +39,31 @@ func run(b []byte, i int) (end int, ascii bool) {
 		if c < ' ' || c == '"' || c == '\\' {
 			break
 		}
+		seen |= uint64(c)
+	}
+	return i, seen&highs == 0
+}
+
+// plainCopyRun is copyRun in plain Go.
+func plainCopyRun(dst, src []byte) (n int, ascii bool) {
+	var seen uint64
+	i := 0
+	for ; len(src)-i >= 8 && len(dst)-i >= 8; i += 8 {
+		x := binary.LittleEndian.Uint64(src[i:])
+		binary.LittleEndian.PutUint64(dst[i:], x)
+		if m := special(x); m != 0 {
+			n := bits.TrailingZeros64(m) &^ 7
+			seen |= x & (1<<n - 1)
+			return i + n>>3, seen&highs == 0
+		}
+		seen |= x
+	}
+	for ; i < len(src) && i < len(dst); i++ {
+		c := src[i]
+		if c < ' ' || c == '"' || c == '\\' {
+			break
+		}
+		dst[i] = c
 		seen |= uint64(c)
 	}
 	return i, seen&highs == 0
@@ -93,12 +118,21 @@ func unquote(dst, b []byte, lossy bool) (out []byte, n int) {
 	}
 	out = dst
 	for i := 1; ; {
-		end, ascii := run(b, i)
+		room := out[len(out):cap(out)]
+		n, ascii := copyRun(room, b[i:])
+		end := i + n
+		if n == len(room) { // perhaps not the whole run
+			end, ascii = run(b, i)
+		}
 		if end == len(b) {
 			return dst, ErrEOF
 		}
 		if text := b[i:end]; ascii || utf8.Valid(text) {
-			out = append(out, text...)
+			if n < len(room) {
+				out = out[:len(out)+n]
+			} else {
+				out = append(out, text...)
+			}
 		} else if lossy {
 			out = appendValid(out, text)
 		} else {

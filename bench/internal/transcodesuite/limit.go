@@ -1,7 +1,6 @@
 package transcodesuite
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"math"
@@ -83,13 +82,9 @@ func simpleFromJSON(dst, in []byte) ([]byte, error) {
 	}
 	dst = append(dst, 11, 0, 6, 0, 0, 0, 0)
 	head = len(dst)
-	n, escaped := jsonwire.SkipString(in[p-1:])
-	if n < 0 || escaped {
-		return nil, errLimit
-	}
-	dst, ok := jsonwire.AppendUnbase64(dst, in[p:p+n-2], false)
+	dst, n = jsonwire.ConsumeBase64(dst, in[p-1:], false)
 	binary.BigEndian.PutUint32(dst[head-4:], uint32(len(dst)-head))
-	if p = expect(in, p+n-1, "}"); !ok || p != len(in) {
+	if p = expect(in, p-1+n, "}"); n == 0 || p != len(in) {
 		return nil, errLimit
 	}
 	return append(dst, 0), nil
@@ -140,6 +135,6 @@ func simpleToJSON(dst, in []byte) ([]byte, error) {
 	if b, n = thriftwire.ConsumeBytes(in[p:]); n < 0 || p+n+1 != len(in) || in[p+n] != 0 {
 		return nil, errLimit
 	}
-	dst = base64.StdEncoding.AppendEncode(append(dst, nameBinary...), b)
+	dst = jsonwire.AppendBase64(append(dst, nameBinary...), b)
 	return append(dst, '"', '}'), nil
 }

@@ -1,0 +1,172 @@
+package jsonwire
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"slices"
+	"strconv"
+)
+
+// This file writes floats: those of 64 bits by the method of Giulietti ("The
+// Schubfach way to render doubles"), those of 32 bits by strconv.
+
+// AppendFloat appends the shortest number that reads back as v, which is a
+// float of 32 or 64 bits and must be finite. The form is that of ECMAScript: an exponent
+// is used below 1e-6 and from 1e21 on.
+func AppendFloat(dst []byte, v float64, bits int) []byte {
+	if abs := math.Abs(v); abs < 1<<53 && (bits == 64 || abs < 1<<24) {
+		if i := int64(v); float64(i) == v && (i != 0 || !math.Signbit(v)) {
+			return AppendInt(dst, i)
+		}
+	}
+	if bits != 64 {
+		return appendFloatSlow(dst, v, bits)
+	}
+	if v == 0 {
+		return append(dst, "-0"...)
+	}
+	n := len(dst)
+	if cap(dst)-n < maxFloat {
+		dst = slices.Grow(dst, maxFloat)
+	}
+	b := dst[n : n+maxFloat]
+	if v < 0 {
+		b[0] = '-'
+		n++
+		b = b[1:]
+	}
+	m, exp := shortest(math.Float64bits(v) &^ (1 << 63))
+	return dst[:n+putDecimal(b, m, exp)]
+}
+
+// appendFloatSlow is AppendFloat for both sizes.
+func appendFloatSlow(dst []byte, v float64, bits int) []byte {
+	abs := math.Abs(v)
+	if abs != 0 && (bits == 64 && (abs < 1e-6 || abs >= 1e21) || bits == 32 && (float32(abs) < 1e-6 || float32(abs) >= 1e21)) {
+		dst = strconv.AppendFloat(dst, v, 'e', -1, bits)
+		// strconv writes at least two digits of exponent: e-09 becomes e-9.
+		if n := len(dst); n >= 4 && dst[n-4] == 'e' && dst[n-2] == '0' {
+			dst[n-2] = dst[n-1]
+			dst = dst[:n-1]
+		}
+		return dst
+	}
+	return strconv.AppendFloat(dst, v, 'f', -1, bits)
+}
+
+// shortest returns the shortest decimal m times ten to the exp in the interval
+// of numbers that round to v, the nearest to v of several; v is the bits of a
+// positive finite float64. m has at most 17 digits and may end with zeros.
+func shortest(v uint64) (m uint64, exp int) {
+	fraction, e := v&(1<<mantissaBits-1), int(v>>mantissaBits)
+	c, q := fraction, 1-exponentBias-mantissaBits
+	if e != 0 {
+		c, q = fraction|1<<mantissaBits, e-exponentBias-mantissaBits
+	}
+	// The interval is [4c-2, 4c+2], or [4c-1, 4c+2] above a power of two, times
+	// 2^(q-2); its ends belong to it if c is even. k is such that it holds one
+	// or more multiples of 10^k, but at most one of 10^(k+1).
+	below, closer := 4*c-2, 0
+	if fraction == 0 && e > 1 {
+		below, closer = 4*c-1, 524031 // log10(4/3) times 2^22
+	}
+	k := (q*1262611 - closer) >> 22 // 1262611/2^22 is log10(2)
+	h := uint(q+(-k*1741647)>>19+1) & 63
+	g := powers[-k-minPower]
+	if k > 27 || k < -55 { // where the table is neither exact nor rounded up
+		var carry uint64
+		g[1], carry = bits.Add64(g[1], 1, 0)
+		g[0] += carry
+	}
+	lower, at, upper := timesPower(g, below<<h), timesPower(g, 4*c<<h), timesPower(g, (4*c+2)<<h)
+	odd := c & 1
+	lower, upper = lower+odd, upper-odd
+	s := at / 4
+	if s >= 10 {
+		ten := s / 10
+		down, up := lower <= 40*ten, 40*ten+40 <= upper
+		if down != up {
+			if up {
+				ten++
+			}
+			return ten, k + 1
+		}
+	}
+	down, up := lower <= 4*s, 4*s+4 <= upper
+	if down == up { // both or none: to the nearest, the even one of two
+		up = at > 4*s+2 || at == 4*s+2 && s&1 != 0
+	}
+	if up {
+		s++
+	}
+	return s, k
+}
+
+// timesPower returns the upper half of the product of g, which has 128 bits,
+// and c. The lowest bit is set if anything but zeros is cut off.
+func timesPower(g [2]uint64, c uint64) uint64 {
+	low, _ := bits.Mul64(g[1], c)
+	hi, mid := bits.Mul64(g[0], c)
+	mid, carry := bits.Add64(mid, low, 0)
+	hi += carry
+	if mid > 1 {
+		hi |= 1
+	}
+	return hi
+}
+
+// maxFloat is the room that putDecimal takes, with a sign before it.
+const maxFloat = 48
+
+// putDecimal writes m, which is not 0, times ten to the exp to the front of b,
+// which has at least maxFloat-1 bytes, and returns the length.
+func putDecimal(b []byte, m uint64, exp int) int {
+	b = b[:maxFloat-1]
+	// The digits stand from the second byte on, so that there is room for a
+	// point before the last of them.
+	n := putUint(b[1:], m)
+	point := n + exp // how many digits stand before the point
+	if n > 8 && binary.LittleEndian.Uint64(b[n-7:]) == ones*'0' {
+		n -= 8
+	}
+	for b[n] == '0' {
+		n--
+	}
+	switch {
+	case point > 21 || point < -5:
+		return putExponent(b, n, point-1)
+	case point <= 0:
+		const zeros = "0.00000"
+		lead := 2 - point
+		copy(b[lead:], b[1:n+1])
+		copy(b[:lead], zeros)
+		return lead + n
+	case point < n:
+		copy(b, b[1:point+1])
+		b[point] = '.'
+		return n + 1
+	}
+	copy(b, b[1:n+1])
+	for ; n < point; n++ {
+		b[n] = '0'
+	}
+	return n
+}
+
+// putExponent makes a number with an exponent of the n digits that stand from
+// the second byte of b on.
+func putExponent(b []byte, n, exp int) int {
+	b[0] = b[1]
+	if n > 1 {
+		b[1] = '.'
+		n++
+	}
+	b[n] = 'e'
+	b[n+1] = '+'
+	if exp < 0 {
+		b[n+1] = '-'
+		exp = -exp
+	}
+	return n + 2 + putHead(b[n+2:], uint64(exp))
+}
