@@ -20,6 +20,7 @@ type config struct {
 	dirs       []string
 	sources    map[string][]byte
 	memoryOnly bool
+	onRead     func(path string, text []byte)
 }
 
 // IncludeDirs adds directories in which included files are searched, in order,
@@ -48,6 +49,11 @@ func Sources(files map[string][]byte) Option {
 // MemoryOnly forbids the disk: only files given by [Sources] exist.
 func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
 
+// OnRead calls f with each file that is read from the disk: its absolute path,
+// with symbolic links followed, and its text, which f must not change. Of a file larger than
+// the limit the text is cut. f is called while Load runs, also for files that turn out to be wrong.
+func OnRead(f func(path string, text []byte)) Option { return func(c *config) { c.onRead = f } }
+
 // Load reads the file at path with all that it includes.
 //
 // The list holds what was found, errors and warnings, ordered by place. If
@@ -58,18 +64,35 @@ func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
 // Limits: 16 MiB per file, 128 levels of includes, 64 levels of nested types
 // and values. Load itself is safe for concurrent use.
 func Load(path string, opts ...Option) (*schema.File, diag.List) {
+	files, list := LoadAll([]string{path}, opts...)
+	if files == nil {
+		return nil, list
+	}
+	return files[0], list
+}
+
+// LoadAll is Load for several files, which come back in the order of paths. What
+// they include in common is read once, and its types are the same for all. If anything is
+// wrong with one of them, none is returned.
+func LoadAll(paths []string, opts ...Option) ([]*schema.File, diag.List) {
 	var cfg config
 	for _, o := range opts {
 		o(&cfg)
 	}
 	l := &loader{cfg: cfg, units: make(map[string]*unit)}
-	root := l.open(path)
-	if root == nil {
-		nowhere := diag.Span{Source: diag.NewSource(path, nil)}
-		l.rep.errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", l.why)
-		return nil, l.rep.list
+	roots := make([]*unit, 0, len(paths))
+	for _, path := range paths {
+		root := l.open(path)
+		if root == nil {
+			nowhere := diag.Span{Source: diag.NewSource(path, nil)}
+			l.rep.errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", l.why)
+			continue
+		}
+		if root.state == unread {
+			l.read(root, 0)
+		}
+		roots = append(roots, root)
 	}
-	l.read(root, 0)
 	if l.rep.errors == 0 {
 		resolve(l.order, &l.rep)
 	}
@@ -77,7 +100,11 @@ func Load(path string, opts ...Option) (*schema.File, diag.List) {
 	if l.rep.errors > 0 {
 		return nil, l.rep.list
 	}
-	return root.file, l.rep.list
+	files := make([]*schema.File, len(roots))
+	for i, root := range roots {
+		files[i] = root.file
+	}
+	return files, l.rep.list
 }
 
 // unit is one file, first as text, then as a tree, then as part of the schema.
@@ -150,6 +177,9 @@ func (l *loader) open(name string) *unit {
 	if err != nil {
 		l.why = err.Error()
 		return nil
+	}
+	if l.cfg.onRead != nil {
+		l.cfg.onRead(real, text)
 	}
 	return l.add("disk:"+real, name, false, text)
 }

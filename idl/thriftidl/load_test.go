@@ -254,3 +254,46 @@ func TestLoadIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+func TestFilesLoadedTogetherShareWhatTheyInclude(t *testing.T) {
+	dir := write(t, map[string]string{
+		"a.thrift":    `include "base.thrift" struct A { 1: base.B b }`,
+		"b.thrift":    `include "base.thrift" include "a.thrift" struct C { 1: base.B b, 2: a.A a }`,
+		"base.thrift": `struct B {}`,
+	})
+	at := func(name string) string { return filepath.Join(dir, name) }
+	files, list := thriftidl.LoadAll([]string{at("b.thrift"), at("a.thrift"), at("b.thrift")})
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if len(files) != 3 || files[0] != files[2] || files[1].Struct("A") == nil {
+		t.Fatalf("%d files in another order", len(files))
+	}
+	c := files[0].Struct("C")
+	if c.FieldByID(2).Type().Struct() != files[1].Struct("A") || c.FieldByID(1).Type() != files[1].Struct("A").FieldByID(1).Type() {
+		t.Error("a type is there twice")
+	}
+	files, list = thriftidl.LoadAll([]string{at("a.thrift"), at("none.thrift"), at("gone.thrift")})
+	if files != nil || codes(list) != "file-unreadable file-unreadable" {
+		t.Errorf("%v, %v", files, list)
+	}
+	if files, list = thriftidl.LoadAll(nil); len(files) != 0 || list.Err() != nil {
+		t.Errorf("%v, %v", files, list)
+	}
+}
+
+func TestEveryFileFromTheDiskIsTold(t *testing.T) {
+	dir := write(t, map[string]string{
+		"a.thrift": `include "b.thrift" include "m.thrift" struct A {`, "b.thrift": `include "a.thrift" struct B {}`,
+	})
+	read := map[string]string{}
+	_, list := thriftidl.Load(filepath.Join(dir, "a.thrift"), thriftidl.OnRead(func(path string, text []byte) {
+		read[filepath.Base(path)] += string(text)
+	}), thriftidl.Sources(map[string][]byte{filepath.ToSlash(filepath.Join(dir, "m.thrift")): {}}))
+	if list.Err() == nil {
+		t.Fatal("a file that is wrong was loaded")
+	}
+	if len(read) != 2 || !strings.HasPrefix(read["a.thrift"], "include") || strings.Count(read["b.thrift"], "struct") != 1 {
+		t.Errorf("%v", read)
+	}
+}
