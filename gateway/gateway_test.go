@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/thrum-rpc/thrum/gateway"
+	"github.com/thrum-rpc/thrum/idl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/schema"
@@ -436,4 +438,57 @@ func TestRoutesAreReplacedAsAWhole(t *testing.T) {
 	if got := exchange(g, b, request); !strings.Contains(got, "404") {
 		t.Errorf("a route that is no longer there answers:\n%s", got)
 	}
+}
+
+func TestRoutesAreReplacedUnderLoadWithoutALostRequest(t *testing.T) {
+	items := load(t, "testdata/items.thrift")
+	b := callerFunc(func(_ context.Context, c *rpc.Invocation) error {
+		return c.ReadResult([]byte("\x0b\x00\x00\x00\x00\x00\x01a\x00"))
+	})
+	source, err := idl.Open(idl.Memory(map[string][]byte{"a.thrift": []byte("")}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := gateway.New([]*schema.File{items}, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := source.Follow(func(set *idl.Set) error { return g.Replace(append([]*schema.File{items}, set.Files()...)) }); err != nil {
+		t.Fatal(err)
+	}
+	status := func(path string) int {
+		w := httptest.NewRecorder()
+		g.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		return w.Code
+	}
+	before := status("/items/7")
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if got := status("/items/7"); got != before {
+				t.Errorf("status %d, and %d before", got, before)
+				return
+			}
+		}
+	})
+	for n := range 200 {
+		text := fmt.Sprintf(`service S { string m%d() (api.get = "/m/%d") }`, n, n)
+		if err := source.Replace(idl.Memory(map[string][]byte{"a.thrift": []byte(text)})); err != nil {
+			t.Fatal(err)
+		}
+		if got := status(fmt.Sprintf("/m/%d", n)); got != http.StatusOK {
+			t.Errorf("the new route %d: status %d", n, got)
+		}
+		if got := status(fmt.Sprintf("/m/%d", n-1)); got != http.StatusNotFound {
+			t.Errorf("the old route %d: status %d", n-1, got)
+		}
+	}
+	close(done)
+	wg.Wait()
 }

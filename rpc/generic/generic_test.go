@@ -17,7 +17,7 @@ import (
 	"github.com/thrum-rpc/thrum/schema"
 )
 
-const idl = `
+const shopIDL = `
 struct Item { 1: required i64 id, 2: string name }
 exception NotFound { 1: string what }
 exception Busy { 1: i32 seconds }
@@ -31,7 +31,7 @@ service Shop extends Base {
 
 func shop(t testing.TB) *schema.Service {
 	t.Helper()
-	file, list := thriftidl.Load("shop.thrift", thriftidl.Sources(map[string][]byte{"shop.thrift": []byte(idl)}), thriftidl.MemoryOnly())
+	file, list := thriftidl.Load("shop.thrift", thriftidl.Sources(map[string][]byte{"shop.thrift": []byte(shopIDL)}), thriftidl.MemoryOnly())
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
