@@ -84,6 +84,7 @@ var House = Rules{
 	Modules: map[string][]string{
 		"github.com/bufbuild/protocompile": {"idl/protoidl"},
 		"google.golang.org/protobuf":       {"idl/protoidl"},
+		"github.com/klauspost/compress":    {"rpc/transport/header"},
 	},
 	TestOnly: []string{"internal/conform/..."},
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},

@@ -1,0 +1,335 @@
+package ttheader
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+
+	"github.com/thrum-rpc/thrum/diag"
+)
+
+// This file holds the layout of frames. All numbers are big-endian:
+//
+//	u16 magic · u16 flags · u32 sequence id · u16 length of what follows in words of four bytes:
+//	u8 protocol · u8 count and u8 ids of transforms · blocks of headers · zeros
+//	the payload
+
+// Magic is the first word of a frame behind its length.
+const Magic = 0x1000
+
+// fixedSize is the size of what every frame starts with, in bytes.
+const fixedSize = 10
+
+// MaxHeader is the size of the largest header in bytes.
+const MaxHeader = math.MaxUint16 * 4
+
+// Flags of a frame.
+const (
+	OutOfOrder uint16 = 0x01 // the sender takes replies in any order
+	Streaming  uint16 = 0x02
+	Duplex     uint16 = 0x08
+	SASL       uint16 = 0x10
+)
+
+// Protocol is the protocol of the payload.
+type Protocol uint8
+
+const (
+	Binary     Protocol = 0x00
+	Compact    Protocol = 0x02
+	CompactV2  Protocol = 0x03
+	Protobuf   Protocol = 0x04
+	StreamData Protocol = 0x10 // structs of Thrift on a stream
+	StreamPB   Protocol = 0x11 // messages of Protobuf on a stream
+)
+
+// IntKey names a header by a number.
+type IntKey uint16
+
+const (
+	MeshVersion    IntKey = 0
+	TransportType  IntKey = 1
+	LogID          IntKey = 2
+	FromService    IntKey = 3
+	FromCluster    IntKey = 4
+	FromIDC        IntKey = 5
+	ToService      IntKey = 6
+	ToCluster      IntKey = 7
+	ToIDC          IntKey = 8
+	ToMethod       IntKey = 9
+	RPCTimeout     IntKey = 12 // milliseconds, in decimal digits
+	WithMeshHeader IntKey = 16
+	ConnectTimeout IntKey = 17 // milliseconds, in decimal digits
+	MessageType    IntKey = 22
+	FrameType      IntKey = 27 // of a stream: 1 meta, 2 header, 3 data, 4 trailer, 5 reset
+)
+
+// The string keys that have a meaning of their own.
+const (
+	KeyServiceName = "isn"   // the service's name in the IDL
+	KeyRemoteIP    = "rip"   // the peer's address
+	KeyClosing     = "crrst" // "1": the server is closing this connection
+	KeyBizStatus   = "biz-status"
+	KeyBizMessage  = "biz-message"
+	KeyBizExtra    = "biz-extra" // a JSON object of strings
+)
+
+// The kinds of blocks behind the transforms.
+const (
+	paddingBlock = 0x00
+	stringsBlock = 0x01
+	intsBlock    = 0x10
+	tokenBlock   = 0x11
+)
+
+// Frame is a parsed frame. All slices alias the bytes that were parsed.
+type Frame struct {
+	Flags      uint16
+	SequenceID uint32
+	Protocol   Protocol
+	Transforms []byte // the ids of what was done to the payload; no peer does anything
+	Strings    StringPairs
+	Ints       IntPairs
+	Token      []byte // of access control
+	Payload    []byte
+}
+
+// Parse parses a frame, which starts with the magic number, into f. An error
+// is a [*diag.Fault] with the offset in b.
+func (f *Frame) Parse(b []byte) error {
+	*f = Frame{}
+	if len(b) < fixedSize {
+		return diag.NewFault(diag.UnexpectedEOF, len(b), fmt.Sprintf("a frame of %d bytes is too short for its header", len(b)))
+	}
+	if m := binary.BigEndian.Uint16(b); m != Magic {
+		return diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the frame starts with %#04x, not %#04x", m, Magic))
+	}
+	f.Flags = binary.BigEndian.Uint16(b[2:])
+	f.SequenceID = binary.BigEndian.Uint32(b[4:])
+	end := fixedSize + 4*int(binary.BigEndian.Uint16(b[8:]))
+	if end > len(b) {
+		return diag.NewFault(diag.UnexpectedEOF, 8, fmt.Sprintf("the header ends %d bytes behind the frame", end-len(b)))
+	}
+	f.Payload = b[end:]
+	p := parser{b: b[:end], i: fixedSize}
+	f.Protocol = Protocol(p.u8())
+	f.Transforms = p.bytes(int(p.u8()))
+	for p.fault == nil && p.i < end {
+		switch kind := p.u8(); kind {
+		case paddingBlock:
+		case stringsBlock:
+			f.Strings.n = int(p.u16())
+			f.Strings.b = p.block(f.Strings.n, func() { p.text(); p.text() })
+		case intsBlock:
+			f.Ints.n = int(p.u16())
+			f.Ints.b = p.block(f.Ints.n, func() { p.u16(); p.text() })
+		case tokenBlock:
+			f.Token = p.text()
+		default:
+			p.i--
+			p.fail(diag.InvalidHeader, fmt.Sprintf("a block of the unknown kind %#02x", kind))
+		}
+	}
+	if p.fault != nil {
+		*f = Frame{}
+		return p.fault
+	}
+	return nil
+}
+
+// parser reads a header from the front; after a fault it yields zeros.
+type parser struct {
+	b     []byte
+	i     int
+	fault *diag.Fault
+}
+
+func (p *parser) fail(code diag.Code, detail string) {
+	if p.fault == nil {
+		p.fault = diag.NewFault(code, p.i, detail)
+	}
+}
+
+func (p *parser) bytes(n int) []byte {
+	if p.fault == nil && n > len(p.b)-p.i {
+		p.fail(diag.UnexpectedEOF, "a value runs over the end of the header")
+	}
+	if p.fault != nil {
+		return nil
+	}
+	p.i += n
+	return p.b[p.i-n : p.i : p.i]
+}
+
+func (p *parser) u8() uint8 {
+	if b := p.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (p *parser) u16() uint16 {
+	if b := p.bytes(2); b != nil {
+		return binary.BigEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (p *parser) text() []byte { return p.bytes(int(p.u16())) }
+
+// block steps over n entries and returns their bytes.
+func (p *parser) block(n int, entry func()) []byte {
+	start := p.i
+	for range n {
+		if entry(); p.fault != nil {
+			return nil
+		}
+	}
+	return p.b[start:p.i]
+}
+
+// StringPairs are headers with string keys as they stand in a frame, whose
+// bytes they alias.
+type StringPairs struct {
+	b []byte // valid: Parse has been over it
+	n int
+}
+
+// Len returns the number of pairs.
+func (s StringPairs) Len() int { return s.n }
+
+// All yields the pairs in their order. A key may stand twice; the last counts.
+func (s StringPairs) All() iter.Seq2[[]byte, []byte] {
+	return func(yield func(key, value []byte) bool) {
+		p := parser{b: s.b}
+		for range s.n {
+			if !yield(p.text(), p.text()) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the value of the last pair with that key.
+func (s StringPairs) Get(key string) (value []byte, ok bool) {
+	for k, v := range s.All() {
+		if string(k) == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// IntPairs are headers with numbers as keys as they stand in a frame, whose
+// bytes they alias.
+type IntPairs struct {
+	b []byte // valid: Parse has been over it
+	n int
+}
+
+// Len returns the number of pairs.
+func (s IntPairs) Len() int { return s.n }
+
+// All yields the pairs in their order. A key may stand twice; the last counts.
+func (s IntPairs) All() iter.Seq2[IntKey, []byte] {
+	return func(yield func(key IntKey, value []byte) bool) {
+		p := parser{b: s.b}
+		for range s.n {
+			if !yield(IntKey(p.u16()), p.text()) {
+				return
+			}
+		}
+	}
+}
+
+// Get returns the value of the last pair with that key.
+func (s IntPairs) Get(key IntKey) (value []byte, ok bool) {
+	for k, v := range s.All() {
+		if k == key {
+			value, ok = v, true
+		}
+	}
+	return value, ok
+}
+
+// StringPair is a header to be written.
+type StringPair struct{ Key, Value string }
+
+// IntPair is a header to be written.
+type IntPair struct {
+	Key   IntKey
+	Value string
+}
+
+// Outgoing is what the header of a frame to write says.
+type Outgoing struct {
+	Flags      uint16
+	SequenceID uint32
+	Protocol   Protocol
+	Strings    []StringPair
+	Ints       []IntPair
+	Token      string
+}
+
+// Append appends a frame's length, which Seal sets, and its header; the
+// payload goes behind. A header of more than [MaxHeader] bytes, or one with too many pairs or too
+// long a text (65,535 each), is an error, and dst is returned.
+func (o *Outgoing) Append(dst []byte) ([]byte, error) {
+	if err := o.check(); err != nil {
+		return dst, err
+	}
+	b := append(dst, 0, 0, 0, 0, Magic>>8, Magic&0xFF, byte(o.Flags>>8), byte(o.Flags))
+	b = binary.BigEndian.AppendUint32(b, o.SequenceID)
+	b = append(b, 0, 0) // the header's length
+	from := len(b)
+	b = append(b, byte(o.Protocol), 0)
+	if n := len(o.Strings); n > 0 {
+		b = append(b, stringsBlock, byte(n>>8), byte(n))
+		for _, p := range o.Strings {
+			b = appendText(appendText(b, p.Key), p.Value)
+		}
+	}
+	if n := len(o.Ints); n > 0 {
+		b = append(b, intsBlock, byte(n>>8), byte(n))
+		for _, p := range o.Ints {
+			b = appendText(binary.BigEndian.AppendUint16(b, uint16(p.Key)), p.Value)
+		}
+	}
+	if o.Token != "" {
+		b = appendText(append(b, tokenBlock), o.Token)
+	}
+	for (len(b)-from)%4 != 0 {
+		b = append(b, paddingBlock)
+	}
+	if len(b)-from > MaxHeader {
+		return dst, diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("a header of %d bytes, more than %d", len(b)-from, MaxHeader))
+	}
+	binary.BigEndian.PutUint16(b[from-2:], uint16((len(b)-from)/4))
+	return b, nil
+}
+
+// check refuses what the counts and lengths of a header cannot express.
+func (o *Outgoing) check() error {
+	most := max(len(o.Strings), len(o.Ints), len(o.Token))
+	for _, p := range o.Strings {
+		most = max(most, len(p.Key), len(p.Value))
+	}
+	for _, p := range o.Ints {
+		most = max(most, len(p.Value))
+	}
+	if most > math.MaxUint16 {
+		return diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("a header with a count or length of %d, more than %d", most, math.MaxUint16))
+	}
+	return nil
+}
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
+}
+
+// Seal sets the length of the frame that Append started at start of b, once
+// its payload stands behind it.
+func Seal(b []byte, start int) {
+	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+}
