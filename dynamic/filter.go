@@ -1,7 +1,6 @@
 package dynamic
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -22,9 +21,6 @@ func (p *Path) AppendFilter(dst []byte, n Node, keep func(part *Iterator) bool) 
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)
 	}
-	if n.proto != Binary {
-		return dst, onlyRead(n)
-	}
 	pos, t := 0, n.typ
 	for i := range p.steps {
 		var code int
@@ -34,42 +30,40 @@ func (p *Path) AppendFilter(dst []byte, n Node, keep func(part *Iterator) bool) 
 			return dst, failed(p.steps[:i+1], code, pos)
 		}
 	}
-	f := filter{b: n.data, dst: slices.Grow(dst, len(n.data))}
+	e := editor{b: n.data, dst: slices.Grow(dst, len(n.data)), proto: n.proto}
 	it := iterate(n.proto, n.data, pos, t, p.to)
-	if fault := f.parts(&it, keep); fault != nil {
-		return dst, along(fault, p.steps)
+	if f := e.filter(pos, &it, keep); f != nil {
+		return dst, along(f, p.steps)
 	}
-	f.flush(len(n.data))
-	return f.dst, nil
+	e.flush(len(n.data))
+	return e.dst, nil
 }
 
-// filter is a message that is copied without some of its parts.
-type filter struct {
-	b    []byte
-	done int // b[:done] has been copied or left out
-	dst  []byte
-}
-
-// flush copies up to pos.
-func (f *filter) flush(pos int) {
-	f.dst = append(f.dst, f.b[f.done:pos]...)
-	f.done = pos
-}
-
-// parts copies what the iterator goes over, and puts the count before it right.
-func (f *filter) parts(it *Iterator, keep func(*Iterator) bool) *diag.Fault {
-	f.flush(it.pos)
-	head, kept, start := len(f.dst), 0, it.pos
-	for ; it.Next(); start = it.pos {
+// filter copies what the iterator goes over, the parts of the value at pos, and
+// puts the count before them right.
+func (e *editor) filter(pos int, it *Iterator, keep func(*Iterator) bool) *diag.Fault {
+	e.flush(it.pos)
+	head := it.pos - pos // the bytes of the header
+	at, t, size, kept := len(e.dst)-head, it.typ, it.left, 0
+	var ids idPair
+	for start := it.pos; it.Next(); start = it.pos {
 		if keep(it) {
 			kept++
+			if t == thriftwire.Struct && e.proto != Binary {
+				e.keepField(start, it.id, &ids)
+			}
 			continue
 		}
-		f.flush(start)
-		f.done = it.pos
+		e.flush(start)
+		e.done = it.pos
+		ids.read = it.id
 	}
-	if it.err == nil && it.elem != thriftwire.Stop { // a container, whose count stands before its parts
-		binary.BigEndian.PutUint32(f.dst[head-4:], uint32(kept))
+	switch {
+	case it.err != nil || kept == size: // of structs size is 0
+	case t == thriftwire.Map:
+		e.recountMap(&mapHeader{at: at, size: head, key: it.key, elem: it.elem, count: kept, old: size})
+	case t != thriftwire.Struct:
+		e.recount(listHeader{at, head, it.elem, size}, it.elem, kept)
 	}
 	return it.err
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds the conversion of Go values to messages.
 
-// AppendAny appends x as a value of type t. It takes what [Value.Any] gives,
+// AppendAny appends x as a value of type t in the binary protocol. It takes what [Value.Any] gives,
 // and more:
 //
 //   - for an integer any Go integer that fits, for an enum also a name;
@@ -28,14 +29,23 @@ import (
 // Fields are written in the order of the declaration, entries of a Go map in a random
 // order. The error is a *diag.Fault with the path in x; dst is then returned as it was.
 func AppendAny(dst []byte, t *schema.Type, x any) ([]byte, error) {
-	w := anyWriter{dst}
+	return Binary.AppendAny(dst, t, x)
+}
+
+// AppendAny is [AppendAny] for the protocol p. A type that p does not have is
+// an error, wherever a value of it is to be written.
+func (p Protocol) AppendAny(dst []byte, t *schema.Type, x any) ([]byte, error) {
+	w := anyWriter{dst, p}
 	if f := w.value(t, x, maxDepth); f != nil {
 		return dst, f
 	}
 	return w.dst, nil
 }
 
-type anyWriter struct{ dst []byte }
+type anyWriter struct {
+	dst   []byte
+	proto Protocol
+}
 
 // refuse is the fault for a Go value that is none of type t.
 func refuse(t *schema.Type, x any) *diag.Fault {
@@ -89,7 +99,11 @@ func (w *anyWriter) value(t *schema.Type, x any, depth int) *diag.Fault {
 		return w.elements(t, x, depth-1)
 	case schema.Bool:
 		if v, ok := x.(bool); ok {
-			w.dst = thriftwire.AppendBool(w.dst, v)
+			n := int64(0)
+			if v {
+				n = 1
+			}
+			w.dst = w.proto.appendInt(w.dst, thriftwire.Bool, n)
 			return nil
 		}
 	case schema.I8, schema.I16, schema.I32, schema.I64, schema.Enum:
@@ -101,7 +115,7 @@ func (w *anyWriter) value(t *schema.Type, x any, depth int) *diag.Fault {
 	case schema.UUID:
 		if v, ok := x.([16]byte); ok {
 			w.dst = append(w.dst, v[:]...)
-			return nil
+			return w.proto.expects(thriftwire.UUID)
 		}
 	}
 	return refuse(t, x)
@@ -115,7 +129,7 @@ func (w *anyWriter) node(t *schema.Type, n Node) *diag.Fault {
 		return f
 	}
 	var f *diag.Fault
-	w.dst, f = n.appendIn(w.dst, Binary)
+	w.dst, f = n.appendIn(w.dst, w.proto)
 	return f
 }
 
@@ -123,12 +137,12 @@ func (w *anyWriter) text(t *schema.Type, x any) *diag.Fault {
 	switch v := x.(type) {
 	case string:
 		if len(v) <= thriftwire.MaxLength {
-			w.dst = thriftwire.AppendString(w.dst, v)
+			w.dst = w.proto.appendString(w.dst, v)
 			return nil
 		}
 	case []byte:
 		if len(v) <= thriftwire.MaxLength {
-			w.dst = thriftwire.AppendBytes(w.dst, v)
+			w.dst = w.proto.appendBytes(w.dst, v)
 			return nil
 		}
 	default:
@@ -153,7 +167,7 @@ func (w *anyWriter) integer(t *schema.Type, x any) *diag.Fault {
 	if s := IntKey(n); !exact || !s.fits(wire) {
 		return diag.NewFault(diag.OutOfRange, -1, "the number is not in the range of "+wire.String())
 	}
-	w.dst = appendInt(w.dst, wire, n)
+	w.dst = w.proto.appendInt(w.dst, wire, n)
 	return nil
 }
 
@@ -201,14 +215,14 @@ func (w *anyWriter) float(t *schema.Type, x any) *diag.Fault {
 		}
 	}
 	if t.Kind() == schema.Double {
-		w.dst = thriftwire.AppendDouble(w.dst, d)
+		w.dst = w.proto.appendDouble(w.dst, d)
 		return nil
 	}
 	if f := float32(d); math.IsInf(float64(f), 0) && !math.IsInf(d, 0) {
 		return diag.NewFault(diag.OutOfRange, -1, "the number is not in the range of float")
 	}
-	w.dst = thriftwire.AppendFloat(w.dst, float32(d))
-	return nil
+	w.dst = thriftwire.AppendFloat(w.dst, float32(d)) // the same in all protocols that have it
+	return w.proto.expects(thriftwire.Float)
 }
 
 func (w *anyWriter) elements(t *schema.Type, x any, depth int) *diag.Fault {
@@ -232,7 +246,7 @@ func appendElements[T any](w *anyWriter, t *schema.Type, list []T, depth int) *d
 	if !ok {
 		return diag.NewFault(diag.SizeLimit, -1, "more elements than a container can have")
 	}
-	w.dst = thriftwire.AppendList(w.dst, wireOf(t.Elem()), int(size))
+	w.dst = w.proto.appendList(w.dst, wireOf(t.Elem()), int(size))
 	for i, e := range list {
 		if f := w.value(t.Elem(), e, depth); f != nil {
 			return f.Index(i)
@@ -243,8 +257,20 @@ func appendElements[T any](w *anyWriter, t *schema.Type, list []T, depth int) *d
 
 func (w *anyWriter) entries(t *schema.Type, x any, depth int) *diag.Fault {
 	size := 0
-	head := len(w.dst)
-	w.dst = thriftwire.AppendMap(w.dst, wireOf(t.Key()), wireOf(t.Elem()), 0)
+	switch m := x.(type) {
+	case map[any]any:
+		size = len(m)
+	case map[string]any:
+		size = len(m)
+	case []Entry:
+		size = len(m)
+	default:
+		return refuse(t, x)
+	}
+	if _, ok := narrow(size); !ok {
+		return diag.NewFault(diag.SizeLimit, -1, "more entries than a container can have")
+	}
+	w.dst = w.proto.appendMap(w.dst, wireOf(t.Key()), wireOf(t.Elem()), size)
 	add := func(k, v any) *diag.Fault {
 		if f := w.value(t.Key(), k, depth); f != nil {
 			return f.Key("key")
@@ -252,7 +278,6 @@ func (w *anyWriter) entries(t *schema.Type, x any, depth int) *diag.Fault {
 		if f := w.value(t.Elem(), v, depth); f != nil {
 			return f.Key(keyText(k))
 		}
-		size++
 		return nil
 	}
 	switch m := x.(type) {
@@ -274,14 +299,7 @@ func (w *anyWriter) entries(t *schema.Type, x any, depth int) *diag.Fault {
 				return f
 			}
 		}
-	default:
-		return refuse(t, x)
 	}
-	n, ok := narrow(size)
-	if !ok {
-		return diag.NewFault(diag.SizeLimit, -1, "more entries than a container can have")
-	}
-	thriftwire.AppendI32(w.dst[:head+2], n)
 	return nil
 }
 
@@ -291,7 +309,7 @@ func (w *anyWriter) structure(t *schema.Type, x any, depth int) *diag.Fault {
 	if !named && !numbered {
 		return refuse(t, x)
 	}
-	used := 0
+	used, last := 0, int16(0)
 	for _, field := range t.Struct().Fields() {
 		v, ok := byName[field.Name()]
 		if numbered {
@@ -306,16 +324,32 @@ func (w *anyWriter) structure(t *schema.Type, x any, depth int) *diag.Fault {
 			}
 			continue
 		}
-		w.dst = thriftwire.AppendField(w.dst, wireOf(field.Type()), int16(field.ID()))
-		if f := w.value(field.Type(), v, depth); f != nil {
+		if f := w.field(field, v, last, depth); f != nil {
 			return f.Field(field.Name())
 		}
+		last = int16(field.ID())
 	}
 	w.dst = thriftwire.AppendStop(w.dst)
 	if used == len(byName)+len(byID) {
 		return nil
 	}
 	return unknownKey(t.Struct(), byName, byID)
+}
+
+// field appends a field of a struct; that before it has the id last.
+func (w *anyWriter) field(field *schema.Field, v any, last int16, depth int) *diag.Fault {
+	t, id := wireOf(field.Type()), int16(field.ID())
+	if !w.proto.inHeader(t) {
+		w.dst = w.proto.appendField(w.dst, t, id, last)
+		return w.value(field.Type(), v, depth)
+	}
+	start := len(w.dst)
+	if f := w.value(field.Type(), v, depth); f != nil {
+		return f
+	}
+	b, _ := compact.ConsumeBool(w.dst[start:])
+	w.dst = compact.AppendBoolField(w.dst[:start], b, id, last)
+	return nil
 }
 
 // unknownKey is the fault for a key of a Go map that is no field.

@@ -291,8 +291,8 @@ func (s *Step) fits(t thriftwire.Type) bool {
 // given as a value that is not a whole one. It would lead to nothing, but must not be
 // written.
 func (s *Step) check(p Protocol, t thriftwire.Type) *diag.Fault {
-	if !p.has(t) {
-		return p.lacks(t)
+	if f := p.expects(t); f != nil {
+		return f
 	}
 	if s.kind != stepValue {
 		return nil

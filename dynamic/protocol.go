@@ -55,8 +55,11 @@ func (p Protocol) has(t thriftwire.Type) bool {
 	return p.dialect().Has(t)
 }
 
-// lacks is the fault for a value of type t, which p does not have.
-func (p Protocol) lacks(t thriftwire.Type) *diag.Fault {
+// expects refuses values of type t if p does not have them.
+func (p Protocol) expects(t thriftwire.Type) *diag.Fault {
+	if p.has(t) {
+		return nil
+	}
 	return diag.NewFault(diag.Unsupported, -1, p.String()+" Thrift has no "+t.String())
 }
 
@@ -123,6 +126,66 @@ func (p Protocol) skipField(b []byte, pos int, f compact.Field, depth int) (end,
 		return pos, 0
 	}
 	return p.skipAt(b, pos, f.Type, depth)
+}
+
+// appendInt appends n as a bool element or an integer of wire type t.
+func (p Protocol) appendInt(b []byte, t thriftwire.Type, n int64) []byte {
+	if p == Binary {
+		return appendInt(b, t, n)
+	}
+	return appendCompactInt(b, t, n)
+}
+
+// appendDouble appends a double.
+func (p Protocol) appendDouble(b []byte, v float64) []byte {
+	if p == Binary {
+		return thriftwire.AppendDouble(b, v)
+	}
+	return p.dialect().AppendDouble(b, v)
+}
+
+// appendString appends a string or binary.
+func (p Protocol) appendString(b []byte, v string) []byte {
+	if p == Binary {
+		return thriftwire.AppendString(b, v)
+	}
+	return compact.AppendString(b, v)
+}
+
+// appendBytes appends a string or binary.
+func (p Protocol) appendBytes(b []byte, v []byte) []byte {
+	if p == Binary {
+		return thriftwire.AppendBytes(b, v)
+	}
+	return compact.AppendBytes(b, v)
+}
+
+// appendField appends the header of a field that is no bool of a compact struct;
+// last is the id of the field before it.
+func (p Protocol) appendField(b []byte, t thriftwire.Type, id, last int16) []byte {
+	if p == Binary {
+		return thriftwire.AppendField(b, t, id)
+	}
+	return p.dialect().AppendField(b, t, id, last)
+}
+
+// appendList appends the header of a list or set.
+func (p Protocol) appendList(b []byte, elem thriftwire.Type, size int) []byte {
+	if p == Binary {
+		return thriftwire.AppendList(b, elem, size)
+	}
+	if size == 0 && !p.has(elem) {
+		elem = thriftwire.I8 // an empty list may have any type; this one every reader knows
+	}
+	return p.dialect().AppendList(b, elem, size)
+}
+
+// appendMap appends the header of a map.
+func (p Protocol) appendMap(b []byte, key, elem thriftwire.Type, size int) []byte {
+	if p == Binary {
+		return thriftwire.AppendMap(b, key, elem, size)
+	}
+	return p.dialect().AppendMap(b, key, elem, size)
 }
 
 // inHeader reports whether a field of type t has its value in its header.

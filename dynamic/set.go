@@ -7,6 +7,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds changing what paths lead to. A message is copied in
@@ -43,10 +44,7 @@ func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)
 	}
-	if n.proto != Binary {
-		return dst, onlyRead(n)
-	}
-	e := editor{b: n.data, dst: dst, one: x}
+	e := editor{b: n.data, dst: dst, one: x, proto: n.proto}
 	return e.run(p.alone, n.typ)
 }
 
@@ -61,6 +59,8 @@ func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
 //   - Before inserts into a list or set, End appends; several insertions in one
 //     place keep the order of the paths. Indexes are those before the change.
 //   - An index that the list does not have is OutOfRange, unless it deletes.
+//   - A value of another protocol than n's is brought into that of n; if that has no
+//     such type it is an error (Unsupported).
 //   - A value of another wire type than the schema's, or than the elements
 //     beside it have, is a TypeMismatch. Values are checked to be whole, and the
 //     element types of a container in them against the schema, but not further down.
@@ -74,10 +74,8 @@ func (p *Paths) AppendSet(dst []byte, n Node, values []Node) ([]byte, error) {
 		return dst, p.wrongCount(len(values))
 	case !n.Exists() || !agrees(p.from, n.typ):
 		return dst, p.misfit(n)
-	case n.proto != Binary:
-		return dst, onlyRead(n)
 	}
-	e := editor{b: n.data, dst: dst, values: values}
+	e := editor{b: n.data, dst: dst, values: values, proto: n.proto}
 	return e.run(p, n.typ)
 }
 
@@ -88,6 +86,7 @@ type editor struct {
 	dst    []byte
 	values []Node
 	one    Node // the value if there is one path, which needs no slice
+	proto  Protocol
 }
 
 // at returns the value for a path.
@@ -103,10 +102,11 @@ func (e *editor) run(p *Paths, t thriftwire.Type) ([]byte, error) {
 	base := len(e.dst)
 	if len(p.self) > 0 {
 		x := e.at(p.self[0])
-		if f := e.accept(x, p.from, t); f != nil {
-			return e.dst, f
+		f := e.accept(x, p.from, t)
+		if f == nil {
+			f = e.put(x)
 		}
-		return append(e.dst, x.data...), nil
+		return e.dst, asError(f)
 	}
 	if len(p.root.edges) > 0 {
 		if _, f := e.value(0, t, p.root, maxDepth, true); f != nil {
@@ -123,14 +123,21 @@ func (e *editor) flush(pos int) {
 	e.done = pos
 }
 
+// put appends a value that was accepted, in the protocol of the message.
+func (e *editor) put(x Node) (f *diag.Fault) {
+	if x.proto == e.proto {
+		e.dst = append(e.dst, x.data...)
+		return nil
+	}
+	e.dst, f = x.appendIn(e.dst, e.proto)
+	return f
+}
+
 // accept checks a value that is to stand where the schema has typ, or beside
 // values of type t.
 func (e *editor) accept(x Node, typ *schema.Type, t thriftwire.Type) *diag.Fault {
 	if typ != nil {
 		t = wireOf(typ)
-	}
-	if x.proto != Binary {
-		return onlyRead(x)
 	}
 	if x.typ != t {
 		want := t.String()
@@ -153,7 +160,11 @@ func (n Node) refused(want string) *diag.Fault {
 func (n Node) whole(typ *schema.Type) *diag.Fault {
 	end, code := len(n.data), 0
 	if !n.exact {
-		end, code = thriftwire.SkipAt(n.data, 0, n.typ, maxDepth)
+		end, code = n.proto.skipAt(n.data, 0, n.typ, maxDepth)
+	}
+	if n.proto.inHeader(n.typ) { // its value, which walks do not look at, may move into a header
+		_, code = compact.ConsumeBool(n.data)
+		code = min(code, 0)
 	}
 	if code == 0 && end == len(n.data) {
 		if typ == nil || elementsAgree(n, typ) {
@@ -168,10 +179,10 @@ func (n Node) whole(typ *schema.Type) *diag.Fault {
 func elementsAgree(n Node, typ *schema.Type) bool {
 	switch n.typ {
 	case thriftwire.List, thriftwire.Set:
-		t, size, _ := thriftwire.ConsumeList(n.data)
+		t, size, _ := n.proto.list(n.data)
 		return size == 0 || t == wireOf(typ.Elem())
 	case thriftwire.Map:
-		key, t, size, _ := thriftwire.ConsumeMap(n.data)
+		key, t, size, _ := n.proto.mapping(n.data)
 		return size == 0 || key == wireOf(typ.Key()) && t == wireOf(typ.Elem())
 	default:
 		return true
@@ -184,6 +195,8 @@ func (e *editor) value(pos int, t thriftwire.Type, br *branch, depth int, last b
 		return pos, fault(thriftwire.ErrDepth, pos)
 	case !br.suits(t):
 		return pos, br.misfit(pos, t)
+	case t == thriftwire.Struct && e.proto != Binary:
+		return e.compactStructure(pos, br, depth-1, last)
 	case t == thriftwire.Struct:
 		return e.structure(pos, br, depth-1, last)
 	case t == thriftwire.Map:
@@ -204,7 +217,12 @@ func (e *editor) descend(pos int, t thriftwire.Type, g *edge, depth int, last bo
 
 // skip steps over n values of type t.
 func (e *editor) skip(pos int, t thriftwire.Type, n, depth int) (int, *diag.Fault) {
-	end, code := thriftwire.SkipElements(e.b, pos, t, n, depth)
+	var end, code int
+	if e.proto == Binary {
+		end, code = thriftwire.SkipElements(e.b, pos, t, n, depth)
+	} else {
+		end, code = e.proto.dialect().SkipElements(e.b, pos, t, n, depth)
+	}
 	if code < 0 {
 		return end, fault(code, end)
 	}
@@ -219,7 +237,7 @@ func (e *editor) structure(pos int, br *branch, depth int, last bool) (int, *dia
 			return at, fault(code, at)
 		}
 		if t == thriftwire.Stop {
-			return at + 1, e.addFields(at, br, &seen)
+			return at + 1, e.addFields(at, br, &seen, 0)
 		}
 		var f *diag.Fault
 		if !seen.meet(i, len(br.edges)) {
@@ -247,15 +265,18 @@ func (e *editor) structure(pos int, br *branch, depth int, last bool) (int, *dia
 
 // setField replaces or leaves out the field whose header is at pos.
 func (e *editor) setField(pos int, t thriftwire.Type, g *edge, depth int) (int, *diag.Fault) {
-	end, f := e.skip(pos+3, t, 1, depth)
-	if f != nil {
-		return end, g.located(f)
+	end, code := skipPart(e.b, pos+3, t, depth)
+	if code < 0 {
+		return end, g.located(fault(code, end))
 	}
 	e.flush(pos)
 	e.done = end
 	x := e.at(g.slots[0])
 	if !x.Exists() {
 		return end, nil
+	}
+	if x.proto != Binary {
+		return end, g.located(e.putField(g, x, 0))
 	}
 	if f := e.accept(x, g.step.typ, x.typ); f != nil {
 		return pos, g.located(f)
@@ -264,28 +285,47 @@ func (e *editor) setField(pos int, t thriftwire.Type, g *edge, depth int) (int, 
 	return end, nil
 }
 
-// addFields adds the fields that were not met before the stop at pos.
-func (e *editor) addFields(pos int, br *branch, seen *marks) *diag.Fault {
+// putField appends the field of an edge with the value x. The field before it
+// has the id last.
+func (e *editor) putField(g *edge, x Node, last int16) *diag.Fault {
+	if f := e.accept(x, g.step.typ, x.typ); f != nil {
+		return f
+	}
+	if e.proto.inHeader(x.typ) {
+		v, _ := x.Bool() // accept has seen that it is one
+		e.dst = compact.AppendBoolField(e.dst, v, int16(g.step.num), last)
+		return nil
+	}
+	e.dst = e.proto.appendField(e.dst, x.typ, int16(g.step.num), last)
+	return e.put(x)
+}
+
+// addFields adds the fields that were not met before the stop at pos. The field
+// before that has the id last.
+func (e *editor) addFields(pos int, br *branch, seen *marks, last int16) *diag.Fault {
 	e.flush(pos)
 	for i := range br.edges {
 		g := &br.edges[i]
 		if seen.met(i) || !e.makes(g) {
 			continue
 		}
-		t := g.step.want
+		var f *diag.Fault
 		if g.next == nil {
-			t = e.at(g.slots[0]).typ
+			f = e.putField(g, e.at(g.slots[0]), last)
+		} else {
+			e.dst = e.proto.appendField(e.dst, g.step.want, int16(g.step.num), last)
+			f = e.build(g, g.step.want)
 		}
-		e.dst = thriftwire.AppendField(e.dst, t, int16(g.step.num))
-		if f := e.build(g, t); f != nil {
+		if f != nil {
 			return g.located(f)
 		}
+		last = int16(g.step.num)
 	}
 	return nil
 }
 
 func (e *editor) elements(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
-	t, size, n := thriftwire.ConsumeList(e.b[pos:])
+	t, size, n := e.proto.list(e.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -295,7 +335,7 @@ func (e *editor) elements(pos int, br *branch, depth int, last bool) (int, *diag
 	start := pos
 	pos += n
 	e.flush(pos)
-	head := len(e.dst) - n
+	head := listHeader{len(e.dst) - n, n, t, size}
 	if size == 0 && br.typ != nil {
 		t = wireOf(br.typ.Elem())
 	}
@@ -338,19 +378,35 @@ func outOfRange(pos, size int) *diag.Fault {
 	return diag.NewFault(diag.OutOfRange, pos, "the index is out of range, there are "+strconv.Itoa(size)+" elements")
 }
 
-// finishCount writes what became of a list's header, which starts at head in
-// dst, and steps over the elements that are left.
-func (e *editor) finishCount(head int, t thriftwire.Type, count, pos, left int, last bool, depth int) (int, *diag.Fault) {
-	size, ok := narrow(count)
-	if !ok {
+// listHeader is a list's header as it stands in dst.
+type listHeader struct {
+	at, size int // its place and its length in bytes
+	elem     thriftwire.Type
+	count    int
+}
+
+// finishCount writes what became of a list's header and steps over the elements
+// that are left.
+func (e *editor) finishCount(head listHeader, t thriftwire.Type, count, pos, left int, last bool, depth int) (int, *diag.Fault) {
+	if _, ok := narrow(count); !ok {
 		return pos, diag.NewFault(diag.SizeLimit, pos, "more elements than a container can have")
 	}
-	e.dst[head] = byte(t)
-	binary.BigEndian.PutUint32(e.dst[head+1:], uint32(size))
+	e.recount(head, t, count)
 	if last {
 		return pos, nil
 	}
 	return e.skip(pos, t, left, depth)
+}
+
+// recount writes the header of a list that has count elements of type t now.
+func (e *editor) recount(h listHeader, t thriftwire.Type, count int) {
+	if e.proto == Binary {
+		e.dst[h.at] = byte(t)
+		binary.BigEndian.PutUint32(e.dst[h.at+1:], uint32(count))
+	} else if t != h.elem || count != h.count {
+		var room [6]byte
+		e.replace(h.at, h.size, e.proto.appendList(room[:0], t, count))
+	}
 }
 
 // insert adds the values of a gap at pos. An empty list takes the type of the
@@ -368,7 +424,9 @@ func (e *editor) insert(pos int, g *edge, t thriftwire.Type, count int) (thriftw
 		if f := e.accept(x, g.step.typ, t); f != nil {
 			return t, count, g.located(f)
 		}
-		e.dst = append(e.dst, x.data...)
+		if f := e.put(x); f != nil {
+			return t, count, g.located(f)
+		}
 		count++
 	}
 	return t, count, nil
@@ -386,15 +444,18 @@ func (e *editor) setElement(pos int, g *edge, t thriftwire.Type, count, depth in
 	if !x.Exists() {
 		return end, count - 1, nil
 	}
-	if f := e.accept(x, g.step.typ, t); f != nil {
+	f = e.accept(x, g.step.typ, t)
+	if f == nil {
+		f = e.put(x)
+	}
+	if f != nil {
 		return pos, count, g.located(f)
 	}
-	e.dst = append(e.dst, x.data...)
 	return end, count, nil
 }
 
 func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
-	key, t, size, n := thriftwire.ConsumeMap(e.b[pos:])
+	key, t, size, n := e.proto.mapping(e.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -406,18 +467,17 @@ func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.
 	}
 	pos += n
 	e.flush(pos)
-	h := mapHeader{at: len(e.dst) - n, key: key, elem: t, count: size}
+	h := mapHeader{at: len(e.dst) - n, size: n, key: key, elem: t, count: size, old: size}
 	if size == 0 && br.typ != nil {
 		h.key, h.elem = wireOf(br.typ.Key()), wireOf(br.typ.Elem())
 	}
 	var seen marks
 	for left := len(br.edges); left > 0 && size > 0; size-- {
-		end, code := thriftwire.SkipAt(e.b, pos, key, depth)
-		if code < 0 {
-			return end, fault(code, end)
+		end, f := e.skip(pos, key, 1, depth)
+		if f != nil {
+			return end, f
 		}
-		var f *diag.Fault
-		i := br.key(Binary, e.b, pos, end, key)
+		i := br.key(e.proto, e.b, pos, end, key)
 		if i < 0 || !seen.meet(i, len(br.edges)) {
 			if pos, f = e.skip(end, t, 1, depth); f != nil {
 				return pos, f
@@ -439,9 +499,10 @@ func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.
 
 // mapHeader is a map's header as it is to be written, and its place in dst.
 type mapHeader struct {
-	at        int
+	at, size  int // where it stands in dst, and its length there in bytes
 	key, elem thriftwire.Type
 	count     int
+	old       int // the count that stands there
 }
 
 // setEntry replaces or leaves out the entry whose key is b[pos:mid].
@@ -462,7 +523,9 @@ func (e *editor) setEntry(pos, mid int, g *edge, h *mapHeader, depth int) (int, 
 	}
 	e.flush(mid)
 	e.done = end
-	e.dst = append(e.dst, x.data...)
+	if f := e.put(x); f != nil {
+		return pos, g.located(f)
+	}
 	return end, nil
 }
 
@@ -474,7 +537,7 @@ func (e *editor) addEntries(pos int, br *branch, seen *marks, h *mapHeader, left
 		missing = missing || !seen.met(i) && e.makes(&br.edges[i])
 	}
 	if missing || !last {
-		end, code := thriftwire.SkipEntries(e.b, pos, h.key, h.elem, left, depth)
+		end, code := e.proto.skipEntries(e.b, pos, h.key, h.elem, left, depth)
 		if code < 0 {
 			return end, fault(code, end)
 		}
@@ -492,13 +555,22 @@ func (e *editor) addEntries(pos int, br *branch, seen *marks, h *mapHeader, left
 			}
 		}
 	}
-	size, ok := narrow(h.count)
-	if !ok {
+	if _, ok := narrow(h.count); !ok {
 		return pos, diag.NewFault(diag.SizeLimit, pos, "more entries than a container can have")
 	}
-	e.dst[h.at], e.dst[h.at+1] = byte(h.key), byte(h.elem)
-	binary.BigEndian.PutUint32(e.dst[h.at+2:], uint32(size))
+	e.recountMap(h)
 	return pos, nil
+}
+
+// recountMap writes the header of a map.
+func (e *editor) recountMap(h *mapHeader) {
+	if e.proto == Binary {
+		e.dst[h.at], e.dst[h.at+1] = byte(h.key), byte(h.elem)
+		binary.BigEndian.PutUint32(e.dst[h.at+2:], uint32(h.count))
+	} else if h.count != h.old {
+		var room [6]byte
+		e.replace(h.at, h.size, e.proto.appendMap(room[:0], h.key, h.elem, h.count))
+	}
 }
 
 // addEntry adds the entry of an edge. An empty map takes its types, and its
@@ -517,10 +589,10 @@ func (e *editor) addEntry(g *edge, h *mapHeader) *diag.Fault {
 	if !g.step.fits(h.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the map's keys have the type "+h.key.String())
 	}
-	if f := g.step.check(Binary, h.key); f != nil {
+	if f := g.step.check(e.proto, h.key); f != nil {
 		return f
 	}
-	e.dst = g.step.appendKey(Binary, e.dst, h.key)
+	e.dst = g.step.appendKey(e.proto, e.dst, h.key)
 	h.count++
 	return e.build(g, h.elem)
 }
@@ -566,8 +638,7 @@ func (e *editor) build(g *edge, t thriftwire.Type) *diag.Fault {
 		if f := e.accept(x, g.step.typ, t); f != nil {
 			return f
 		}
-		e.dst = append(e.dst, x.data...)
-		return nil
+		return e.put(x)
 	}
 	br := g.next
 	if br.typ == nil {
@@ -577,14 +648,15 @@ func (e *editor) build(g *edge, t thriftwire.Type) *diag.Fault {
 	case thriftwire.Struct:
 		var none marks
 		at := e.done
-		if f := e.addFields(at, br, &none); f != nil {
+		if f := e.addFields(at, br, &none, 0); f != nil {
 			return f
 		}
 		e.dst = thriftwire.AppendStop(e.dst)
 		return nil
 	case thriftwire.Map:
 		h := mapHeader{at: len(e.dst), key: wireOf(br.typ.Key()), elem: wireOf(br.typ.Elem())}
-		e.dst = thriftwire.AppendMap(e.dst, h.key, h.elem, 0)
+		e.dst = e.proto.appendMap(e.dst, h.key, h.elem, 0)
+		h.size = len(e.dst) - h.at
 		var none marks
 		_, f := e.addEntries(e.done, br, &none, &h, 0, true, 0)
 		return f
@@ -595,8 +667,9 @@ func (e *editor) build(g *edge, t thriftwire.Type) *diag.Fault {
 
 func (e *editor) buildList(br *branch) *diag.Fault {
 	t := wireOf(br.typ.Elem())
-	head, count := len(e.dst), 0
-	e.dst = thriftwire.AppendList(e.dst, t, 0)
+	head, count := listHeader{at: len(e.dst), elem: t}, 0
+	e.dst = e.proto.appendList(e.dst, t, 0)
+	head.size = len(e.dst) - head.at
 	for i := range br.edges {
 		g := &br.edges[i]
 		if !e.makes(g) {
@@ -612,8 +685,4 @@ func (e *editor) buildList(br *branch) *diag.Fault {
 	}
 	_, f := e.finishCount(head, t, count, e.done, 0, true, 0)
 	return f
-}
-
-func onlyRead(n Node) *diag.Fault {
-	return diag.NewFault(diag.Unsupported, -1, n.proto.String()+" Thrift can only be read")
 }

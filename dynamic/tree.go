@@ -102,7 +102,7 @@ func (t *Tree) start(v Value) *diag.Fault {
 		return notFound()
 	}
 	if v.proto != Binary {
-		return onlyRead(v.Node)
+		return diag.NewFault(diag.Unsupported, -1, "trees of compact messages")
 	}
 	if len(v.data) > math.MaxInt32 {
 		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
