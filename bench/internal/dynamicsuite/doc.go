@@ -1,6 +1,7 @@
 // Package dynamicsuite is the suite "dynamic": messages read, changed and cut
-// down without Go structs, ours against dynamicgo, and against generated code
-// (FastCodec), which decodes, works on Go structs and encodes.
+// down without Go structs, ours against dynamicgo, against generated code
+// (FastCodec), which decodes, works on Go structs and encodes, and against the maps of
+// Kitex's generic calls, which do the same on a map[string]any.
 //
 // What a ratio means here:
 //
@@ -15,7 +16,8 @@
 //   - dom-new loads the message into a tree of fresh memory, dom-reuse into a
 //     tree of the pool, dom-marshal writes a loaded tree in which one field
 //     was set; on our side what was not touched is copied as it was. For generated
-//     code the tree is the Go struct, and trim decodes into the smaller one.
+//     code the tree is the Go struct, and trim decodes into the smaller one. For Kitex
+//     the tree is the map, which it cannot reuse, and trim encodes it as the smaller type.
 //   - limit is get-one and trim by hand for the type: it knows the order of the
 //     fields and refuses any other.
 //

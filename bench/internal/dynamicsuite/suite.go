@@ -21,7 +21,7 @@ var works = []struct {
 func Suite() harness.Suite {
 	return harness.Suite{
 		Name:  "dynamic",
-		About: "messages read, changed and cut down without Go structs, against dynamicgo and generated code",
+		About: "messages read, changed and cut down without Go structs, against dynamicgo, generated code and Kitex's maps",
 		Groups: func() ([]harness.Group, error) {
 			all, err := shapes()
 			if err != nil {
@@ -46,7 +46,7 @@ func (s *shape) groups() ([]harness.Group, error) {
 		return nil, err
 	}
 	var peers []contender
-	for _, make := range []func(*shape) (contender, error){dynamicgo, s.generated} {
+	for _, make := range []func(*shape) (contender, error){dynamicgo, s.generated, kitexGeneric} {
 		p, err := make(s)
 		if err != nil {
 			return nil, err
