@@ -158,8 +158,15 @@ func (s *Step) find(p Protocol, b []byte, pos int, t thriftwire.Type, depth int)
 	return pos, 0, mismatch
 }
 
+// tight returns b without room behind it. The compiler then sees, where len(b)
+// was compared with a place, that b from there on is not empty, and leaves out the
+// mask that would keep an empty slice's pointer within b: it stands between the length of a
+// string and the place of the next one, which is what walks wait for.
+func tight(b []byte) []byte { return b[:len(b):len(b)] }
+
 // findField finds the first field with that id.
 func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (at int, t thriftwire.Type, code int) {
+	b = tight(b)
 	for {
 		// As in thriftwire's skipping of structs: the branches are guessed.
 		for len(b)-pos >= 3+8 {
@@ -171,8 +178,7 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 				}
 				return pos + 3, t, 0
 			}
-			switch t {
-			case thriftwire.String:
+			if t == thriftwire.String {
 				l := uint64(binary.BigEndian.Uint32(b[pos+3:]))
 				if l > uint64(len(b)-pos-7) {
 					_, code = thriftwire.SkipAt(b, pos+3, t, depth)
@@ -180,22 +186,32 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 				}
 				pos += 7 + int(l)
 				continue
-			case thriftwire.I32, thriftwire.Float:
+			}
+			if t == thriftwire.I32 || t == thriftwire.Float {
 				pos += 3 + 4
 				continue
-			case thriftwire.I64, thriftwire.Double:
+			}
+			if t == thriftwire.I64 || t == thriftwire.Double {
 				pos += 3 + 8
 				continue
-			case thriftwire.Stop:
+			}
+			if t == thriftwire.Stop {
 				return pos, 0, absent
-			case thriftwire.I8, thriftwire.Bool:
+			}
+			if t == thriftwire.I8 || t == thriftwire.Bool {
 				pos += 3 + 1
 				continue
-			case thriftwire.I16:
+			}
+			if t == thriftwire.I16 {
 				pos += 3 + 2
 				continue
 			}
-			break
+			if !hasParts(t) {
+				break
+			}
+			if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
+				return pos, t, code
+			}
 		}
 		t, fid, n := thriftwire.ConsumeField(b[pos:])
 		switch {
@@ -244,29 +260,50 @@ func (s *Step) findEntry(p Protocol, b []byte, pos, depth int) (at int, t thrift
 		return s.in(p).findCompactEntry(p, b, pos+n, key, t, size, depth)
 	}
 	pos += n
+	if s.kind == stepString && key == thriftwire.String {
+		pos, code = s.findText(tight(b), pos, t, size, depth)
+		return pos, t, code
+	}
 	for ; size > 0; size-- {
-		end, same, code := s.matchKey(b, pos, key, depth)
+		end, code := skipPart(b, pos, key, depth)
 		if code < 0 {
 			return end, t, code
 		}
-		if same {
+		if s.sameKey(b, pos, end, key) {
 			return end, t, 0
 		}
-		if pos, code = thriftwire.SkipAt(b, end, t, depth); code < 0 {
+		if pos, code = skipPart(b, end, t, depth); code < 0 {
 			return pos, t, code
 		}
 	}
 	return pos, t, absent
 }
 
-// matchKey steps over the key of wire type t, which the step fits, at b[pos:]
-// and reports whether it is the step's.
-func (s *Step) matchKey(b []byte, pos int, t thriftwire.Type, depth int) (end int, same bool, code int) {
-	end, code = thriftwire.SkipAt(b, pos, t, depth)
-	if code < 0 {
-		return end, false, code
+// findText is findEntry among size entries at b[pos:] whose keys are strings
+// and whose values have type t.
+func (s *Step) findText(b []byte, pos int, t thriftwire.Type, size, depth int) (at, code int) {
+	for ; size > 0; size-- {
+		if len(b)-pos < 4 {
+			return pos, thriftwire.ErrEOF
+		}
+		l := uint64(binary.BigEndian.Uint32(b[pos:]))
+		if l > uint64(len(b)-pos-4) {
+			return thriftwire.SkipAt(b, pos, thriftwire.String, depth)
+		}
+		key := pos + 4
+		if pos = key + int(l); int(l) == len(s.text) && string(b[key:pos]) == s.text {
+			return pos, 0
+		}
+		if t == thriftwire.Struct {
+			pos, code = thriftwire.SkipAt(b, pos, t, depth)
+		} else {
+			pos, code = skipPart(b, pos, t, depth)
+		}
+		if code < 0 {
+			return pos, code
+		}
 	}
-	return end, s.sameKey(b, pos, end, t), 0
+	return pos, absent
 }
 
 // sameKey reports whether b[pos:end], a key of wire type t, is the step's.

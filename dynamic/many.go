@@ -34,7 +34,8 @@ func (p *Paths) Get(n Node, out []Value) error {
 	if len(p.root.edges) == 0 {
 		return nil
 	}
-	m := many{n.data, out, n.proto}
+	var m many // filled part by part: a literal is copied in stretches that wait for their parts
+	m.b, m.out, m.proto = n.data, out, n.proto
 	if _, f := m.value(0, n.typ, p.root, maxDepth, true); f != nil {
 		return f
 	}
@@ -142,6 +143,7 @@ func (m *many) rest(pos int, t thriftwire.Type, n, depth int, last bool) (int, *
 // its type, the place of its header and the number of the edge.
 func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at, i, code int) {
 	table, base := br.table, br.base
+	b = tight(b)
 	for {
 		for len(b)-pos >= 3+8 && table != nil {
 			h := binary.BigEndian.Uint32(b[pos:])
@@ -149,8 +151,7 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 			if k := int(uint16(h>>8) - base); k < len(table) && table[k] != 0 && t.Valid() {
 				return t, pos, int(table[k]) - 1, 0
 			}
-			switch t {
-			case thriftwire.String:
+			if t == thriftwire.String {
 				l := uint64(binary.BigEndian.Uint32(b[pos+3:]))
 				if l > uint64(len(b)-pos-7) {
 					_, code = thriftwire.SkipAt(b, pos+3, t, depth)
@@ -158,22 +159,32 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 				}
 				pos += 7 + int(l)
 				continue
-			case thriftwire.I32, thriftwire.Float:
+			}
+			if t == thriftwire.I32 || t == thriftwire.Float {
 				pos += 3 + 4
 				continue
-			case thriftwire.I64, thriftwire.Double:
+			}
+			if t == thriftwire.I64 || t == thriftwire.Double {
 				pos += 3 + 8
 				continue
-			case thriftwire.Stop:
+			}
+			if t == thriftwire.Stop {
 				return t, pos, -1, 0
-			case thriftwire.I8, thriftwire.Bool:
+			}
+			if t == thriftwire.I8 || t == thriftwire.Bool {
 				pos += 3 + 1
 				continue
-			case thriftwire.I16:
+			}
+			if t == thriftwire.I16 {
 				pos += 3 + 2
 				continue
 			}
-			break
+			if !hasParts(t) {
+				break
+			}
+			if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
+				return t, pos, -1, code
+			}
 		}
 		t, id, n := thriftwire.ConsumeField(b[pos:])
 		if n < 0 {

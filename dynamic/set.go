@@ -44,7 +44,8 @@ func (p *Path) AppendSet(dst []byte, n, x Node) ([]byte, error) {
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)
 	}
-	e := editor{b: n.data, dst: dst, one: x, proto: n.proto}
+	var e editor
+	e.b, e.dst, e.one, e.proto = n.data, dst, x, n.proto
 	return e.run(p.alone, n.typ)
 }
 
@@ -75,7 +76,8 @@ func (p *Paths) AppendSet(dst []byte, n Node, values []Node) ([]byte, error) {
 	case !n.Exists() || !agrees(p.from, n.typ):
 		return dst, p.misfit(n)
 	}
-	e := editor{b: n.data, dst: dst, values: values, proto: n.proto}
+	var e editor
+	e.b, e.dst, e.values, e.proto = n.data, dst, values, n.proto
 	return e.run(p, n.typ)
 }
 

@@ -77,26 +77,13 @@ func (t *Tree) Reset() {
 
 // Load takes apart the value at the front of v's bytes, all the way down.
 // After an error the tree is empty.
-func (t *Tree) Load(v Value) error {
-	if f := t.start(v); f != nil {
-		return f
-	}
-	l := loader{t: t, b: t.src, deep: true}
-	return t.finish(l.value(1, v.typ, 0, maxDepth))
-}
+func (t *Tree) Load(v Value) error { return t.load(v, true) }
 
 // Open checks the value at the front of v's bytes as Load does, and takes it
 // apart as its parts are reached: less work if they are few.
-func (t *Tree) Open(v Value) error {
-	if f := t.start(v); f != nil {
-		return f
-	}
-	l := loader{t: t, b: t.src}
-	return t.finish(l.value(1, v.typ, 0, maxDepth))
-}
+func (t *Tree) Open(v Value) error { return t.load(v, false) }
 
-// start makes the root.
-func (t *Tree) start(v Value) *diag.Fault {
+func (t *Tree) load(v Value, deep bool) error {
 	t.Reset()
 	if !v.Exists() {
 		return notFound()
@@ -113,13 +100,13 @@ func (t *Tree) start(v Value) *diag.Fault {
 	}
 	t.src, t.schema = v.data, v.schema
 	*t.grow(2) = node{}
-	t.nodes[1] = node{}
-	t.nodes[1].typ = v.typ
-	return nil
-}
-
-// finish completes the root, whose value ends at end unless there is a fault.
-func (t *Tree) finish(end int, f *diag.Fault) error {
+	root := &t.nodes[1]
+	*root = node{}
+	root.typ = v.typ
+	// Filled part by part, for the reason that nodes are.
+	var l loader
+	l.t, l.b, l.deep = t, v.data, deep
+	end, f := l.value(1, v.typ, 0, maxDepth)
 	if f != nil {
 		t.Reset()
 		return f

@@ -64,31 +64,38 @@ func (l *loader) parts(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 // part adds a node for the value of type t at pos after last, which is 0 for
 // the first one, and returns the place after it.
 func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth int) (int, *diag.Fault) {
+	at := uint32(len(l.t.nodes))
 	if l.deep && hasParts(t) {
-		at := uint32(len(l.t.nodes))
-		l.leaf(parent, last, t, label, pos, pos)
+		l.t.grow(1).fill(two(uint32(pos), 0), two(uint32(label), parent), two(at+1, last), l.kind(t))
 		end, f := l.parts(at, t, pos, depth)
-		l.t.nodes[at].end = uint32(end)
+		n := &l.t.nodes[at]
+		n.end, n.next = uint32(end), uint32(len(l.t.nodes))
 		return end, f
 	}
 	end, code := skipPart(l.b, pos, t, depth)
 	if code < 0 {
 		return end, fault(code, end)
 	}
-	l.leaf(parent, last, t, label, pos, end)
+	l.t.grow(1).fill(two(uint32(pos), uint32(end)), two(uint32(label), parent), two(at+1, last), l.kind(t))
 	return end, nil
 }
 
-// leaf adds a node for the value of type t at b[pos:end].
-func (l *loader) leaf(parent, last uint32, t thriftwire.Type, label, pos, end int) {
-	n := l.t.grow(1)
-	n.start, n.end, n.label, n.parent = uint32(pos), uint32(end), uint32(label), parent
-	n.next, n.prev, n.first = 0, last, 0
-	n.typ, n.key, n.elem, n.flags = t, 0, 0, l.own
-	if last != 0 {
-		l.t.nodes[last].next = uint32(len(l.t.nodes) - 1)
-	}
+// kind is the type and the flags of a new node, as fill takes them.
+func (l *loader) kind(t thriftwire.Type) uint32 { return uint32(t) | uint32(l.own)<<24 }
+
+// fill sets all of a node: start and end, label and parent, next and prev, each
+// a pair, and what kind returns. The next sibling is the node that is made next; for the
+// last one done puts that right. A pair in one register is stored at once.
+func (n *node) fill(span, place, siblings uint64, kind uint32) {
+	n.start, n.end = uint32(span), uint32(span>>32)
+	n.label, n.parent = uint32(place), uint32(place>>32)
+	n.next, n.prev = uint32(siblings), uint32(siblings>>32)
+	n.first = 0
+	n.typ, n.key, n.elem, n.flags = thriftwire.Type(kind), thriftwire.Type(kind>>8), thriftwire.Type(kind>>16), uint8(kind>>24)
 }
+
+// two is a pair for fill.
+func two(first, second uint32) uint64 { return uint64(first) | uint64(second)<<32 }
 
 // grow makes room for n nodes and returns the first of them, which may hold
 // what was there before. Nodes are filled field by field: copying one that was
@@ -109,36 +116,15 @@ func (l *loader) done(at, first, last uint32, key, elem thriftwire.Type) {
 	n.flags |= partsLoaded
 	if first != 0 {
 		l.t.nodes[first].prev = last
+		l.t.nodes[last].next = 0
 	}
 }
 
 func (l *loader) fields(at uint32, pos, depth int) (int, *diag.Fault) {
-	b := l.b
 	first, last := uint32(len(l.t.nodes)), uint32(0)
 	for {
-		for len(b)-pos >= 3+8 { // plain fields, as in thriftwire's skipping of structs
-			h := binary.BigEndian.Uint32(b[pos:])
-			t, start, end := thriftwire.Type(h>>24), pos+3, 0
-			switch t {
-			case thriftwire.String:
-				if l := uint64(binary.BigEndian.Uint32(b[start:])); l <= uint64(len(b)-start-4) {
-					end = start + 4 + int(l)
-				}
-			case thriftwire.I32, thriftwire.Float:
-				end = start + 4
-			case thriftwire.I64, thriftwire.Double:
-				end = start + 8
-			case thriftwire.I8, thriftwire.Bool:
-				end = start + 1
-			}
-			if end == 0 {
-				break
-			}
-			next := uint32(len(l.t.nodes))
-			l.leaf(at, last, t, int(uint16(h>>8)), start, end)
-			last, pos = next, end
-		}
-		t, id, n := thriftwire.ConsumeField(b[pos:])
+		pos, last = l.plainFields(at, last, pos)
+		t, id, n := thriftwire.ConsumeField(l.b[pos:])
 		if n < 0 {
 			return pos, fault(n, pos)
 		}
@@ -157,6 +143,49 @@ func (l *loader) fields(at uint32, pos, depth int) (int, *diag.Fault) {
 		}
 		last = next
 	}
+}
+
+// plainFields adds nodes for fields without parts as long as there is room for
+// nodes, and returns the place after them and the last one.
+func (l *loader) plainFields(parent, last uint32, pos int) (int, uint32) {
+	b, t := tight(l.b), l.t
+	k := len(t.nodes)
+	room := t.nodes[k:cap(t.nodes)]
+	place, siblings := two(0, parent), two(uint32(k+1), uint32(k-1))
+	made := 0
+	for ; len(b)-pos >= 3+8 && made < len(room); made++ {
+		h := binary.BigEndian.Uint32(b[pos:])
+		n := &room[made]
+		start := pos + 3
+		if kind := h >> 24; kind == uint32(thriftwire.String) {
+			n := uint64(binary.BigEndian.Uint32(b[pos+3:]))
+			if n > uint64(len(b)-pos-7) {
+				break
+			}
+			pos += 7 + int(n)
+		} else if kind == uint32(thriftwire.I32) || kind == uint32(thriftwire.Float) {
+			pos += 3 + 4
+		} else if kind == uint32(thriftwire.I64) || kind == uint32(thriftwire.Double) {
+			pos += 3 + 8
+		} else if kind == uint32(thriftwire.I8) || kind == uint32(thriftwire.Bool) {
+			pos += 3 + 1
+		} else {
+			break
+		}
+		n.fill(two(uint32(start), uint32(pos)), place|uint64(uint16(h>>8)), siblings, h>>24)
+		siblings += two(1, 1)
+	}
+	if made > 0 {
+		room[0].prev = last
+		last = uint32(k + made - 1)
+		if l.own != 0 {
+			for i := range room[:made] {
+				room[i].flags = l.own
+			}
+		}
+	}
+	t.nodes = t.nodes[:k+made]
+	return pos, last
 }
 
 func (l *loader) elements(at uint32, pos, depth int) (int, *diag.Fault) {
@@ -192,13 +221,10 @@ func (l *loader) numbers(parent uint32, t thriftwire.Type, pos, w, size int) {
 	l.t.grow(size)
 	nodes := l.t.nodes[base:]
 	for k := range nodes {
-		at, n := uint32(base+k), &nodes[k]
-		n.start, n.end, n.label, n.parent = uint32(pos), uint32(pos+w), 0, parent
-		n.next, n.prev, n.first = at+1, at-1, 0
-		n.typ, n.key, n.elem, n.flags = t, 0, 0, l.own
+		at := uint32(base + k)
+		nodes[k].fill(two(uint32(pos), uint32(pos+w)), two(0, parent), two(at+1, at-1), l.kind(t))
 		pos += w
 	}
-	nodes[size-1].next = 0
 }
 
 func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {

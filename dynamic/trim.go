@@ -21,7 +21,8 @@ import (
 // A field or container of another wire type than the schema's is an error,
 // unless it is dropped. Map entries whose keys become equal by trimming are all kept.
 func (t *Trimmer) Append(dst, b []byte) (out []byte, n int, err error) {
-	c := cutter{b: b, dst: slices.Grow(dst, len(b))}
+	var c cutter
+	c.b, c.dst = b, slices.Grow(dst, len(b))
 	end, f := c.structure(0, t.root.fields, maxDepth-1)
 	if f != nil {
 		return dst, 0, f
@@ -103,17 +104,16 @@ func (c *cutter) structure(pos int, s *cutFields, depth int) (int, *diag.Fault) 
 // skipPart is thriftwire.SkipAt with numbers and strings, which most fields
 // are, at hand.
 func skipPart(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
-	if len(b)-pos >= 8 {
-		switch t {
-		case thriftwire.String:
+	if b = tight(b); len(b)-pos >= 8 {
+		if t == thriftwire.String {
 			if l := uint64(binary.BigEndian.Uint32(b[pos:])); l <= uint64(len(b)-pos-4) {
 				return pos + 4 + int(l), 0
 			}
-		case thriftwire.I32, thriftwire.Float:
+		} else if t == thriftwire.I32 || t == thriftwire.Float {
 			return pos + 4, 0
-		case thriftwire.I64, thriftwire.Double:
+		} else if t == thriftwire.I64 || t == thriftwire.Double {
 			return pos + 8, 0
-		case thriftwire.I8, thriftwire.Bool:
+		} else if t == thriftwire.I8 || t == thriftwire.Bool {
 			return pos + 1, 0
 		}
 	}

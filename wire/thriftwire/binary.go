@@ -170,7 +170,7 @@ func ConsumeList(b []byte) (elem Type, size, n int) {
 		return elem, 0, 5
 	case !elem.Valid():
 		return 0, 0, ErrType
-	case int(l) > (len(b)-5)/elem.MinSize():
+	case uint64(l)*uint64(elem.MinSize()) > uint64(len(b)-5):
 		return 0, 0, ErrEOF
 	}
 	return elem, int(l), 5
@@ -191,7 +191,7 @@ func ConsumeMap(b []byte) (key, elem Type, size, n int) {
 		return key, elem, 0, 6
 	case !key.Valid() || !elem.Valid():
 		return 0, 0, 0, ErrType
-	case int(l) > (len(b)-6)/(key.MinSize()+elem.MinSize()):
+	case uint64(l)*uint64(key.MinSize()+elem.MinSize()) > uint64(len(b)-6):
 		return 0, 0, 0, ErrEOF
 	}
 	return key, elem, int(l), 6

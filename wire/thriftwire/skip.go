@@ -46,6 +46,9 @@ func SkipEntries(b []byte, pos int, key, elem Type, n, depth int) (end, code int
 }
 
 func skip(b []byte, pos int, t Type, depth int) (end, code int) {
+	if t == Struct && depth > 0 {
+		return skipStruct(b, pos, depth-1)
+	}
 	switch w := int(widths[t]); {
 	case w > 0:
 		if len(b)-pos < w {
@@ -58,8 +61,6 @@ func skip(b []byte, pos int, t Type, depth int) (end, code int) {
 		return skipString(b, pos)
 	case depth <= 0:
 		return pos, ErrDepth
-	case t == Struct:
-		return skipStruct(b, pos, depth-1)
 	case t == Map:
 		return skipMap(b, pos, depth-1)
 	default: // List, Set
@@ -86,13 +87,15 @@ func skipString(b []byte, pos int) (end, code int) {
 const roomy = 3 + 8
 
 // skipStruct skips a struct, or what is left of one after some of its fields,
-// whose values may nest depth levels more. Numbers and strings, which most
-// fields are, take no call. What is not plainly there is left to skipField.
+// whose values may nest depth levels more. Numbers, strings and structs, which most
+// fields are, take no call: a struct within the struct is only counted, for what
+// follows its end is again a field. What is not plainly there is left to skipField.
 func skipStruct(b []byte, pos, depth int) (end, code int) {
-	for {
+	b = b[:len(b):len(b)] // so that the compiler knows that b[pos:] is not empty, and adds no mask to pos
+	for open := 0; ; {
 		for len(b)-pos >= roomy {
-			switch Type(b[pos]) {
-			case String:
+			t := Type(b[pos])
+			if t == String {
 				// A negative length becomes too large a one.
 				l := uint64(binary.BigEndian.Uint32(b[pos+3:]))
 				if l > uint64(len(b)-pos-7) {
@@ -100,30 +103,61 @@ func skipStruct(b []byte, pos, depth int) (end, code int) {
 				}
 				pos += 7 + int(l)
 				continue
-			case I32, Float:
+			}
+			if t == I32 || t == Float {
 				pos += 3 + 4
 				continue
-			case I64, Double:
+			}
+			if t == I64 || t == Double {
 				pos += 3 + 8
 				continue
-			case Stop:
-				return pos + 1, 0
-			case I8, Bool:
+			}
+			if t == Stop {
+				pos++
+				if open == 0 {
+					return pos, 0
+				}
+				open--
+				continue
+			}
+			if t == I8 || t == Bool {
 				pos += 3 + 1
 				continue
-			case I16:
+			}
+			if t == Struct {
+				if open >= depth {
+					return pos + 3, ErrDepth
+				}
+				open++
+				pos += 3
+				continue
+			}
+			if t == I16 {
 				pos += 3 + 2
 				continue
 			}
-			break
+			if t != List && t != Set {
+				break
+			}
+			if open >= depth {
+				return pos + 3, ErrDepth
+			}
+			if pos, code = skipList(b, pos+3, depth-open-1); code < 0 {
+				return pos, code
+			}
 		}
 		if uint(pos) >= uint(len(b)) {
 			return pos, ErrEOF
 		}
 		if b[pos] == byte(Stop) {
-			return pos + 1, 0
+			pos++
+			if open == 0 {
+				return pos, 0
+			}
+			open--
+			continue
 		}
-		if pos, code = skipField(b, pos, depth); code < 0 {
+		if pos, code = skipField(b, pos, depth-open); code < 0 {
 			return pos, code
 		}
 	}
@@ -161,13 +195,14 @@ func skipList(b []byte, pos, depth int) (end, code int) {
 
 func skipElements(b []byte, pos int, t Type, n, depth int) (end, code int) {
 	if w := int(widths[t]); w > 0 {
-		if (len(b)-pos)/w < n {
+		if uint64(n)*uint64(w) > uint64(len(b)-pos) {
 			return pos + (len(b)-pos)/w*w, ErrEOF // at the first that is cut
 		}
 		return pos + n*w, 0
 	}
 	switch {
 	case t == String:
+		b = b[:len(b):len(b)] // as in skipStruct
 		for ; n > 0; n-- {
 			if len(b)-pos < 4 {
 				return pos, ErrEOF
@@ -208,29 +243,49 @@ func skipMap(b []byte, pos, depth int) (end, code int) {
 
 func skipEntries(b []byte, pos int, key, elem Type, n, depth int) (end, code int) {
 	k, e := int(widths[key]), int(widths[elem])
-	if k > 0 && e > 0 && (len(b)-pos)/(k+e) >= n {
+	if k > 0 && e > 0 && uint64(n)*uint64(k+e) <= uint64(len(b)-pos) {
 		return pos + n*(k+e), 0
 	}
+	b = b[:len(b):len(b)] // as in skipStruct
 	for ; n > 0; n-- {
 		switch {
 		case key == String:
-			pos, code = skipString(b, pos)
+			if len(b)-pos < 4 {
+				return pos, ErrEOF
+			}
+			l := uint64(binary.BigEndian.Uint32(b[pos:]))
+			if l > uint64(len(b)-pos-4) {
+				return pos, lengthFault(l)
+			}
+			pos += 4 + int(l)
+		case k > 0:
+			if len(b)-pos < k {
+				return pos, ErrEOF
+			}
+			pos += k
 		default:
-			pos, code = skip(b, pos, key, depth)
-		}
-		if code < 0 {
-			return pos, code
+			if pos, code = skip(b, pos, key, depth); code < 0 {
+				return pos, code
+			}
 		}
 		switch {
 		case elem == String:
-			pos, code = skipString(b, pos)
+			if len(b)-pos < 4 {
+				return pos, ErrEOF
+			}
+			l := uint64(binary.BigEndian.Uint32(b[pos:]))
+			if l > uint64(len(b)-pos-4) {
+				return pos, lengthFault(l)
+			}
+			pos += 4 + int(l)
 		case elem == Struct && depth > 0:
-			pos, code = skipStruct(b, pos, depth-1)
+			if pos, code = skipStruct(b, pos, depth-1); code < 0 {
+				return pos, code
+			}
 		default:
-			pos, code = skip(b, pos, elem, depth)
-		}
-		if code < 0 {
-			return pos, code
+			if pos, code = skip(b, pos, elem, depth); code < 0 {
+				return pos, code
+			}
 		}
 	}
 	return pos, 0
