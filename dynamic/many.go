@@ -82,7 +82,7 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 		}
 		for _, slot := range e.slots {
 			v := &m.out[slot]
-			v.Node, v.schema = Node{t, true, m.proto, m.b[pos:end:end]}, e.step.typ
+			v.typ, v.exact, v.proto, v.data, v.schema = t, true, m.proto, m.b[pos:end:end], e.step.typ
 		}
 		if e.next == nil {
 			return end, nil
