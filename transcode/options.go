@@ -20,6 +20,7 @@ type options struct {
 	looseBase64     bool
 	rawBinary       bool
 	lossyText       bool
+	declaredNames   bool // ProtobufConverter
 	nonFinite       NonFinitePolicy
 	fieldName       func(*schema.Field) string
 	anyName         bool

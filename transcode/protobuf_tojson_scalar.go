@@ -1,0 +1,202 @@
+package transcode
+
+import (
+	"math"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
+	"github.com/thrum-rpc/thrum/wire/protowire"
+)
+
+// This file reads Protobuf and writes JSON: values without parts, and map keys.
+
+// value writes the value at p.
+func (w *protoToJSON) value(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
+	switch t.kind {
+	case protoMessage:
+		l, n := protowire.ConsumeLength(in[p:])
+		if n < 0 {
+			return dst, w.protoError(n, p)
+		}
+		return w.message(dst, in[:p+n+l], p+n, t.message, 0)
+	case protoGroup:
+		return w.message(dst, in, p, t.message, t.group)
+	case protoString, protoBytes:
+		return w.text(dst, in, p, t.kind)
+	case protoFloat:
+		u, n := protowire.ConsumeFixed32(in[p:])
+		if n < 0 {
+			return dst, w.protoError(n, p)
+		}
+		return w.float(dst, p, float64(math.Float32frombits(u)), 32)
+	case protoDouble:
+		u, n := protowire.ConsumeFixed64(in[p:])
+		if n < 0 {
+			return dst, w.protoError(n, p)
+		}
+		return w.float(dst, p, math.Float64frombits(u), 64)
+	}
+	u, n := rawNumber(in[p:], t.wire)
+	if n < 0 {
+		return dst, w.protoError(n, p)
+	}
+	return w.number(dst, u, t), p + n
+}
+
+// rawNumber reads the bits of a number.
+func rawNumber(b []byte, wire protowire.Type) (uint64, int) {
+	switch wire {
+	case protowire.Varint:
+		return protowire.ConsumeVarint(b)
+	case protowire.Fixed32:
+		u, n := protowire.ConsumeFixed32(b)
+		return uint64(u), n
+	default:
+		return protowire.ConsumeFixed64(b)
+	}
+}
+
+// number writes a bool, integer or enum that came as u. Of numbers of 32 bits
+// only those count, as every reader of Protobuf has it.
+func (w *protoToJSON) number(dst []byte, u uint64, t *protoTyp) []byte {
+	switch t.kind {
+	case protoBool:
+		if u != 0 {
+			return append(dst, "true"...)
+		}
+		return append(dst, "false"...)
+	case protoInt32, protoSfixed32:
+		return jsonwire.AppendInt(dst, int64(int32(u)))
+	case protoSint32:
+		return jsonwire.AppendInt(dst, protowire.ZagZig(u&math.MaxUint32))
+	case protoUint32, protoFixed32:
+		return jsonwire.AppendInt(dst, int64(uint32(u)))
+	case protoEnum:
+		v := int32(u)
+		if t.null {
+			return append(dst, "null"...)
+		}
+		if !w.conv.opts.enumNumbers {
+			if name := t.enum.jsonName(v); name != nil {
+				return append(dst, name...)
+			}
+		}
+		return jsonwire.AppendInt(dst, int64(v))
+	}
+	quoted := w.conv.opts.int64Strings
+	if quoted {
+		dst = append(dst, '"')
+	}
+	switch t.kind {
+	case protoUint64, protoFixed64:
+		dst = jsonwire.AppendUint(dst, u)
+	case protoSint64:
+		dst = jsonwire.AppendInt(dst, protowire.ZagZig(u))
+	default:
+		dst = jsonwire.AppendInt(dst, int64(u))
+	}
+	if quoted {
+		dst = append(dst, '"')
+	}
+	return dst
+}
+
+// text writes a string or bytes.
+func (w *protoToJSON) text(dst, in []byte, p int, kind protoKind) ([]byte, int) {
+	b, n := protowire.ConsumeBytes(in[p:])
+	if n < 0 {
+		return dst, w.protoError(n, p)
+	}
+	if kind == protoBytes && !w.conv.opts.rawBinary {
+		dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
+	} else if w.conv.opts.lossyText {
+		dst = jsonwire.AppendQuotedLossy(dst, b)
+	} else {
+		var ok bool
+		if dst, ok = jsonwire.AppendQuoted(dst, b); !ok {
+			return dst, w.fail(diag.InvalidData, p, "the "+kind.String()+" is not UTF-8")
+		}
+	}
+	if len(dst) > w.limit {
+		return dst, w.tooLarge(p)
+	}
+	return dst, p + n
+}
+
+// key writes the map key at p as the name of a member.
+func (w *protoToJSON) key(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
+	if t.kind == protoString {
+		return w.text(dst, in, p, t.kind)
+	}
+	u, n := rawNumber(in[p:], t.wire)
+	if n < 0 {
+		return dst, w.protoError(n, p)
+	}
+	return w.numberKey(dst, u, t), p + n
+}
+
+func (w *protoToJSON) numberKey(dst []byte, u uint64, t *protoTyp) []byte {
+	from := len(dst)
+	if dst = w.number(dst, u, t); dst[from] == '"' {
+		return dst
+	}
+	dst = append(dst, '"', '"')
+	copy(dst[from+1:], dst[from:len(dst)-2])
+	dst[from] = '"'
+	return dst
+}
+
+func (w *protoToJSON) zeroKey(dst []byte, t *protoTyp) []byte {
+	if t.kind == protoString {
+		return append(dst, '"', '"')
+	}
+	return w.numberKey(dst, 0, t)
+}
+
+// zero writes what an absent value stands for; the input goes on at p.
+func (w *protoToJSON) zero(dst []byte, p int, t *protoTyp) ([]byte, int) {
+	switch t.kind {
+	case protoMessage, protoGroup:
+		return w.message(dst, w.state.in[:p], p, t.message, 0)
+	case protoString, protoBytes:
+		return append(dst, '"', '"'), p
+	case protoFloat, protoDouble:
+		return append(dst, '0'), p
+	case protoEnum:
+		if len(t.enum.values) > 0 {
+			return w.number(dst, uint64(t.enum.values[0]), t), p
+		}
+	}
+	return w.number(dst, 0, t), p
+}
+
+// absentValue looks at the value of f at p and reports whether it stands for
+// nothing: the zero of a field that has no other absence, or a number that a
+// closed enum does not have. It returns the position after it. What cannot be
+// read is left to value.
+func (w *protoToJSON) absentValue(in []byte, p int, f *protoField) (int, bool) {
+	t := &f.typ
+	switch {
+	case t.wire == protowire.Bytes:
+		if p < len(in) && in[p] == 0 {
+			return p + 1, true
+		}
+		l, n := protowire.ConsumeVarint(in[p:])
+		return p + n, n > 0 && l == 0
+	case p < len(in) && in[p]-1 < 0x7f && !t.closed && t.wire == protowire.Varint:
+		return p, false // a number in one byte
+	}
+	u, n := rawNumber(in[p:], t.wire)
+	if n < 0 {
+		return p, false
+	}
+	zero := u == 0
+	switch t.kind {
+	case protoInt32, protoSint32, protoUint32, protoEnum:
+		zero = uint32(u) == 0
+	}
+	return p + n, f.implicit && zero || t.closed && !t.enum.has(int32(u))
+}
+
+// has reports whether v has a name.
+func (e *enumTable) has(v int32) bool { return e.jsonName(v) != nil }
