@@ -70,22 +70,44 @@ type Converter struct {
 // New compiles t. It fails with code Unsupported for what has no conversion,
 // such as void fields or ids outside 16 bits.
 func New(t *schema.StructDef, opts ...Option) (*Converter, error) {
-	c := &Converter{seed: maphash.MakeSeed()}
-	c.opts = options{maxDepth: DefaultMaxDepth, maxSize: DefaultMaxSize}
-	for _, o := range opts {
-		o(&c.opts)
+	o := newOptions()
+	for _, opt := range opts {
+		opt(&o)
 	}
+	c := newConverter(o)
+	k, err := c.compile(false, t)
+	if err != nil || !o.base {
+		return c, err
+	}
+	return c, k.bindBase(t)
+}
+
+func newOptions() options { return options{maxDepth: DefaultMaxDepth, maxSize: DefaultMaxSize} }
+
+func newConverter(o options) *Converter {
+	c := &Converter{seed: maphash.MakeSeed(), opts: o}
 	c.scratch.New = func() any { return new(scratch) }
-	k := compiler{conv: c, structs: map[*schema.StructDef]*structTable{}, enums: map[*schema.EnumDef]*enumTable{}}
+	return c
+}
+
+// compile makes t the root and returns the compiler, which knows its structs
+// and those of more.
+func (c *Converter) compile(lenient bool, t *schema.StructDef, more ...*schema.StructDef) (*compiler, error) {
+	k := &compiler{conv: c, lenient: lenient, structs: map[*schema.StructDef]*structTable{}, enums: map[*schema.EnumDef]*enumTable{}}
 	root, err := k.typ(t.Type())
 	if err != nil {
 		return nil, err
 	}
 	c.root = root
+	for _, d := range more {
+		if _, err := k.strct(d); err != nil {
+			return nil, err
+		}
+	}
 	if err := k.defaults(); err != nil {
 		return nil, err
 	}
-	return c, nil
+	return k, nil
 }
 
 // compiler holds what New has seen so far.
@@ -94,6 +116,7 @@ type compiler struct {
 	structs map[*schema.StructDef]*structTable
 	enums   map[*schema.EnumDef]*enumTable
 	order   []*schema.StructDef // keys of structs in the order they were met
+	lenient bool                // whether a name that is taken leaves a field its own
 }
 
 var wireTypes = [...]thriftwire.Type{
@@ -189,6 +212,9 @@ func (k *compiler) fieldName(f *schema.Field, earlier []string) (string, error) 
 	}
 	name := k.conv.opts.fieldName(f)
 	if name == "" {
+		name = f.Name()
+	}
+	if k.lenient && name != f.Name() && slices.Contains(earlier, name) {
 		name = f.Name()
 	}
 	if slices.Contains(earlier, name) {

@@ -1,11 +1,12 @@
-// Package transcode converts messages between JSON and Thrift's binary
+// Package transcode converts messages between JSON or HTTP and Thrift's binary
 // protocol by a schema, from bytes to bytes in one pass, without Go structs and
 // without a tree in between.
 //
 // [New] compiles the schema of a struct once into flat tables; the [Converter]
-// is immutable and safe for concurrent use. The package knows nothing of IDL
-// text, Go struct tags, HTTP or RPC; the arguments and the result of a method
-// are structs of the schema like any other.
+// is immutable and safe for concurrent use. [NewMethod] does the same for the arguments,
+// the result and the exceptions of a method, [NewHTTP] and [NewHTTPMethod] for
+// requests and replies, seen through the small interfaces [HTTPRequest] and [HTTPResponse]. The
+// package knows nothing of IDL text, Go struct tags, net/http or RPC.
 //
 // # The JSON of a Thrift value
 //
@@ -43,4 +44,55 @@
 // Errors are [*diag.Fault]: a code, the byte offset in the input of the value or token
 // that is wrong, and the path in the value. No input panics, recurses without
 // limit or allocates more than a small multiple of its length.
+//
+// # HTTP
+//
+// A field of a request stands in the parts that its annotations name, of which the first that has
+// it counts: api.path, api.query, api.header, api.cookie, api.form, api.body, api.raw_body,
+// api.raw_uri, in this order; see [AnnotatedParts]. Any other field is a member of the body's
+// JSON object. A struct in a request some of whose fields have such annotations is a
+// request struct too: its fields with annotations come from these parts, where api.body names a key
+// of the body's outermost object, and the others from its own object in the body. If the
+// body does not have that object, the struct is there if one of its fields is.
+// Structs in lists and maps are JSON as it stands.
+//
+// Outside JSON a list or set is several values of one name, or the parts of a single one between
+// commas, or a JSON array; a map, struct or list of these is JSON. An empty value is an empty
+// text or list, and no number unless EmptyNumbers is given.
+//
+// A field of a reply goes where [AnnotatedReplyParts] says: to the status, a header field, a cookie, the
+// raw body, under another name or nowhere; else into the JSON of the body.
+//
+// # Users' own annotations
+//
+// There is no registry: what a field means is asked of functions that options give, once per
+// field when a converter is made. [FieldNames] names fields in JSON, [ValueCodecs] converts their
+// values, [RequestParts], [UsualParts] and [ReplyParts] place them in HTTP messages. The functions of the
+// standard annotations are exported, so that one's own can fall back on them.
+//
+// # The options of dynamicgo
+//
+//	EnableValueMapping             ValueCodecs(AnnotatedCodec); given in NewHTTP, ValueCodecs(nil) there switches it off
+//	EnableHttpMapping              NewHTTP or NewHTTPMethod; RequestParts(nil) and ReplyParts(nil) switch it off
+//	api.key, agw.key, go.tag …     FieldNames(AnnotatedName); given in NewHTTP
+//	EnableThriftBase               Base(nil), with AppendThriftBase and AppendJSONBase
+//	MergeBaseFunc                  Base(merge)
+//	String2Int64                   NumberStrings, with EmptyNumbers for "" as 0
+//	Int642String                   Int64Strings
+//	NoBase64Binary                 RawBinary
+//	ByteAsUint8                    Unsigned8, both ways
+//	WriteOptionalField             WriteAbsent(schema.Optional)
+//	WriteDefaultField              WriteAbsent(schema.Default)
+//	WriteRequireField              WriteAbsent(schema.Required)
+//	DisallowUnknownField           RejectUnknown
+//	ReadHttpValueFallback          BodyFallback
+//	WriteHttpValueFallback         always: a field whose annotations mean nothing in a reply is in the body
+//	TracebackRequredOrRootFields   Traceback
+//	OmitHttpMappingErrors          OmitMappingErrors
+//	UseKitexHttpEncoding           CommaLists
+//	NoCopyString                   does not apply: values are copied once, to the caller's buffer
+//	ConvertException               ConvertExceptions, in NewHTTPMethod; Method returns which exception it is
+//	EncodeNullJSONForInfOrNan      NonFinite(NonFiniteNull)
+//	MapFieldWay                    FieldNames (alias), none (name), FieldNames with AnyName (both)
+//	UseDefaultValue                WriteAbsent and WriteDefaults write declared defaults
 package transcode

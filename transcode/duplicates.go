@@ -10,10 +10,14 @@ import (
 // scratch is memory that conversions share one after another. Nothing in it
 // outlives a call.
 type scratch struct {
-	text    []byte   // the unescaped text of a name
-	entries []entry  // the keys of the open maps and sets, innermost last
-	table   []uint32 // a hash table over the entries of one of them
-	wide    []uint64 // the bit sets of open structs with more than 64 fields
+	text    []byte      // the unescaped text of a name
+	entries []entry     // the keys of the open maps and sets, innermost last
+	table   []uint32    // a hash table over the entries of one of them
+	wide    []uint64    // the bit sets of open structs with more than 64 fields
+	part    []byte      // text of another part of a request than the body
+	slots   []int32     // positions of members of the body
+	parts   []replyPart // what goes to other parts of a reply
+	http    httpRun
 }
 
 // entry is a key or element: size bytes at out in the output, written for what
@@ -39,7 +43,16 @@ func (c *Converter) release(s *scratch) {
 	if cap(s.wide) > keptScratch {
 		s.wide = nil
 	}
-	s.text, s.entries, s.wide = s.text[:0], s.entries[:0], s.wide[:0]
+	if cap(s.part) > keptScratch {
+		s.part = nil
+	}
+	if cap(s.parts) > keptScratch {
+		s.parts = nil
+	}
+	s.http = httpRun{}
+	s.text, s.entries, s.wide, s.part = s.text[:0], s.entries[:0], s.wide[:0], s.part[:0]
+	clear(s.parts) // they refer to compiled programs
+	s.parts = s.parts[:0]
 	c.scratch.Put(s)
 }
 

@@ -48,6 +48,11 @@ func (s *state) markNull(f *fields, n, i int) {
 	*w |= 1 << (i & 63)
 }
 
+// has reports whether field i of n is in the set with a value.
+func (s *state) has(f *fields, n, i int) bool {
+	return s.present(f, n, i/64)>>(i&63)&1 != 0
+}
+
 // present returns word i of those of n fields in the set that have a value.
 func (s *state) present(f *fields, n, i int) uint64 {
 	if i == 0 {

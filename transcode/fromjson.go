@@ -36,15 +36,21 @@ func (c *Converter) whole(r *fromJSON, dst []byte, t *typ) ([]byte, error) {
 		dst, p = r.value(dst, r.space(0), t)
 	}
 	if p >= 0 {
-		if p = r.space(p); p < len(r.in) {
-			p = r.fail(diag.TrailingData, p, "data after the end of the value")
-		}
+		p = r.atEnd(p)
 	}
 	c.release(r.mem)
 	if p < 0 {
 		return dst, r.fault
 	}
 	return dst, nil
+}
+
+// atEnd returns the end of the input if nothing but white space stands from p on.
+func (r *fromJSON) atEnd(p int) int {
+	if p = r.space(p); p < len(r.in) {
+		return r.fail(diag.TrailingData, p, "data after the end of the value")
+	}
+	return p
 }
 
 // space returns the position of the first byte at or after p that is not

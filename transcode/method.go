@@ -25,12 +25,22 @@ func NewMethod(m *schema.Method, opts ...Option) (*Method, error) {
 	if m.Stream() != nil {
 		return nil, diag.NewFault(diag.Unsupported, -1, m.Name()+" streams; only single requests and replies are converted")
 	}
-	c := &Method{def: m}
-	var err error
-	if c.args, err = New(m.Args(), opts...); err != nil || m.Result() == nil {
+	o := newOptions()
+	for _, opt := range opts {
+		opt(&o)
+	}
+	c := &Method{def: m, args: newConverter(o)}
+	k, err := c.args.compile(false, m.Args())
+	if err == nil && o.base {
+		err = k.bindBases(m.Args())
+	}
+	if err != nil || m.Result() == nil {
 		return c, err
 	}
-	c.result, err = New(m.Result(), opts...)
+	c.result = newConverter(o)
+	if k, err = c.result.compile(false, m.Result()); err == nil && o.base {
+		err = k.bindBases(m.Result())
+	}
 	return c, err
 }
 
@@ -40,10 +50,20 @@ func (c *Method) Schema() *schema.Method { return c.def }
 // AppendArgsThrift converts a JSON object of the arguments and appends their
 // struct. No JSON stands for no arguments. Otherwise it is [Converter.AppendThrift].
 func (c *Method) AppendArgsThrift(dst, json []byte) ([]byte, error) {
+	return c.args.AppendThrift(dst, orEmpty(json))
+}
+
+// AppendArgsThriftBase is AppendArgsThrift for converters with the option
+// [Base]: the base goes into the arguments that have a place for it and are there.
+func (c *Method) AppendArgsThriftBase(dst, json, base []byte) ([]byte, error) {
+	return c.args.AppendThriftBase(dst, orEmpty(json), base)
+}
+
+func orEmpty(json []byte) []byte {
 	if len(json) == 0 {
-		json = []byte("{}")
+		return []byte("{}")
 	}
-	return c.args.AppendThrift(dst, json)
+	return json
 }
 
 // AppendArgsJSON converts the struct of the arguments at the front of thrift to a
@@ -58,23 +78,36 @@ func (c *Method) AppendArgsJSON(dst, thrift []byte) (out []byte, n int, err erro
 // result; nil, and nothing appended, if it holds neither. On an error dst comes
 // back as it was. The result does not alias thrift.
 func (c *Method) AppendResultJSON(dst, thrift []byte) (out []byte, field *schema.Field, err error) {
+	out, field, _, err = c.AppendResultJSONBase(dst, thrift)
+	return out, field, err
+}
+
+// AppendResultJSONBase is AppendResultJSON for converters with the option
+// [Base], and returns the base of the reply, which aliases thrift; nil if it has none.
+func (c *Method) AppendResultJSONBase(dst, thrift []byte) (out []byte, field *schema.Field, base []byte, err error) {
 	if c.result == nil {
-		return dst, nil, diag.NewFault(diag.Unsupported, -1, c.def.Name()+" is oneway and has no result")
+		return dst, nil, nil, diag.NewFault(diag.Unsupported, -1, c.def.Name()+" is oneway and has no result")
 	}
 	w := toJSON{c.result.start(dst, thrift)}
+	if c.result.opts.base {
+		w.http = &w.memory().http
+	}
 	i, p := -1, failed
 	out = dst
 	if !w.tooLong() {
 		out, i, p = w.outcome(dst, c.result.root.strct)
 	}
+	if w.http != nil {
+		base = w.http.base
+	}
 	c.result.release(w.mem)
 	switch {
 	case p < 0:
-		return dst, nil, w.fault
+		return dst, nil, nil, w.fault
 	case i < 0:
-		return dst, nil, nil
+		return dst, nil, nil, nil
 	}
-	return out, c.def.Result().Fields()[i], nil
+	return out, c.def.Result().Fields()[i], base, nil
 }
 
 // outcome writes the value that a method's result struct holds and returns the
@@ -102,7 +135,9 @@ func (w *toJSON) outcome(dst []byte, t *structTable) (out []byte, found, p int) 
 				p = w.wireError(code, end)
 			}
 		default:
-			found = i
+			if found = i; w.mem != nil { // an exception takes the place of a result
+				w.mem.parts, w.mem.part = w.mem.parts[:0], w.mem.part[:0]
+			}
 			if dst, p = w.value(dst[:from], p, &t.fields[i].typ); p < 0 {
 				w.fault.Field(t.fields[i].name)
 			}

@@ -22,6 +22,8 @@ type special struct {
 	what  specialKind
 	plain typ // the type without it
 	codec ValueCodec
+	bound *bound
+	reply *reply
 }
 
 type specialKind uint8
@@ -31,6 +33,8 @@ const (
 	textNumber                          // js_conv: numbers as strings
 	embeddedJSON                        // body_dynamic: text that holds JSON, as that JSON
 	userCodec                           // as a ValueCodec says
+	boundStruct                         // a struct with fields in other parts of an HTTP request
+	replyStruct                         // a struct with fields in other parts of an HTTP reply
 )
 
 // ValueCodec converts the values of a field in its own way. It must be safe for
@@ -142,6 +146,9 @@ func (r *fromJSON) special(dst []byte, p int, t *typ) ([]byte, int) {
 		return append(dst, byte(v)), p + n
 	case textNumber:
 		return r.textNumber(dst, p, &s.plain)
+	case boundStruct:
+		dst, p, _ = r.request(dst, p, s.bound, true)
+		return dst, p
 	}
 	n := jsonwire.Skip(r.in[min(p, len(r.in)):], r.depth)
 	if n < 0 {
@@ -250,6 +257,11 @@ func (w *toJSON) special(dst []byte, p int, t *typ) ([]byte, int) {
 		return quote(dst, from), p
 	case embeddedJSON:
 		return w.embedded(dst, p)
+	case boundStruct, replyStruct:
+		if s.reply == nil {
+			return w.value(dst, p, &s.plain)
+		}
+		return w.reply(dst, p, s.reply)
 	}
 	end, code := thriftwire.SkipAt(w.in, p, t.wire, w.depth)
 	if code < 0 {

@@ -19,6 +19,7 @@ type state struct {
 	depth int // levels of nesting that are left
 	fault *diag.Fault
 	mem   *scratch // nil until needed
+	http  *httpRun // of a conversion from or to HTTP or with a base, else nil
 }
 
 // failed is the input position after an error.

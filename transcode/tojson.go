@@ -26,7 +26,7 @@ func (c *Converter) AppendJSON(dst, thrift []byte) (out []byte, n int, err error
 	p := failed
 	out = dst
 	if !w.tooLong() {
-		out, p = w.structure(dst, 0, c.root.strct)
+		out, p = w.value(dst, 0, &c.root)
 	}
 	c.release(w.mem)
 	if p < 0 {
