@@ -5,6 +5,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // This file holds the work that allocates nothing, as benchmarks and as a test.
@@ -52,7 +53,7 @@ func jobs(tb testing.TB, s shape) []job {
 	for i := range out {
 		values[i] = out[i].Node
 	}
-	buf := make([]byte, 0, 2*len(s.message))
+	buf, empty := make([]byte, 0, 2*len(s.message)), []byte{0}
 	var pool dynamic.TreePool
 	var tree dynamic.Tree
 	return []job{
@@ -62,6 +63,10 @@ func jobs(tb testing.TB, s shape) []job {
 		{"get-many", func() { must(many.Get(v.Node, out)) }},
 		{"set-one", func() { _, err := one.AppendSet(buf, v.Node, s.replacement); must(err) }},
 		{"set-many", func() { _, err := many.AppendSet(buf, v.Node, values); must(err) }},
+		{"marshal-many", func() {
+			_, err := many.AppendSet(buf, dynamic.NewNode(thriftwire.Struct, empty), values)
+			must(err)
+		}},
 		{"trim", func() { _, _, err := trimmer.Append(buf, s.message); must(err) }},
 		{"iterate", func() {
 			it := v.Iterate()

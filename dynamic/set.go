@@ -92,11 +92,11 @@ type editor struct {
 }
 
 // at returns the value for a path.
-func (e *editor) at(slot int) Node {
+func (e *editor) at(slot int) *Node {
 	if e.values == nil {
-		return e.one
+		return &e.one
 	}
-	return e.values[slot]
+	return &e.values[slot]
 }
 
 // run copies a value of wire type t with the changes at the paths.
@@ -126,7 +126,7 @@ func (e *editor) flush(pos int) {
 }
 
 // put appends a value that was accepted, in the protocol of the message.
-func (e *editor) put(x Node) (f *diag.Fault) {
+func (e *editor) put(x *Node) (f *diag.Fault) {
 	if x.proto == e.proto {
 		e.dst = append(e.dst, x.data...)
 		return nil
@@ -137,9 +137,12 @@ func (e *editor) put(x Node) (f *diag.Fault) {
 
 // accept checks a value that is to stand where the schema has typ, or beside
 // values of type t.
-func (e *editor) accept(x Node, typ *schema.Type, t thriftwire.Type) *diag.Fault {
+func (e *editor) accept(x *Node, typ *schema.Type, t thriftwire.Type) *diag.Fault {
 	if typ != nil {
 		t = wireOf(typ)
+	}
+	if x.typ == t && x.exact && x.proto == Binary && t <= thriftwire.Struct && t != thriftwire.Stop {
+		return nil // a whole value without elements
 	}
 	if x.typ != t {
 		want := t.String()
@@ -289,13 +292,18 @@ func (e *editor) setField(pos int, t thriftwire.Type, g *edge, depth int) (int, 
 
 // putField appends the field of an edge with the value x. The field before it
 // has the id last.
-func (e *editor) putField(g *edge, x Node, last int16) *diag.Fault {
+func (e *editor) putField(g *edge, x *Node, last int16) *diag.Fault {
 	if f := e.accept(x, g.step.typ, x.typ); f != nil {
 		return f
 	}
 	if e.proto.inHeader(x.typ) {
 		v, _ := x.Bool() // accept has seen that it is one
 		e.dst = compact.AppendBoolField(e.dst, v, int16(g.step.num), last)
+		return nil
+	}
+	if e.proto == Binary && x.proto == Binary {
+		dst := append(e.dst, byte(x.typ), byte(g.step.num>>8), byte(g.step.num))
+		e.dst = append(dst, x.data...)
 		return nil
 	}
 	e.dst = e.proto.appendField(e.dst, x.typ, int16(g.step.num), last)
@@ -308,12 +316,18 @@ func (e *editor) addFields(pos int, br *branch, seen *marks, last int16) *diag.F
 	e.flush(pos)
 	for i := range br.edges {
 		g := &br.edges[i]
-		if seen.met(i) || !e.makes(g) {
+		if seen.met(i) {
 			continue
 		}
 		var f *diag.Fault
 		if g.next == nil {
-			f = e.putField(g, e.at(g.slots[0]), last)
+			x := e.at(g.slots[0])
+			if !x.Exists() {
+				continue
+			}
+			f = e.putField(g, x, last)
+		} else if !e.makes(g) {
+			continue
 		} else {
 			e.dst = e.proto.appendField(e.dst, g.step.want, int16(g.step.num), last)
 			f = e.build(g, g.step.want)

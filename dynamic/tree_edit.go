@@ -81,7 +81,7 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 // admit checks a value that is to stand where the schema has typ.
 func admit(x Node, typ *schema.Type) *diag.Fault {
 	var e editor
-	return e.accept(x, typ, x.typ)
+	return e.accept(&x, typ, x.typ)
 }
 
 // Put sets the part that the step leads to, which it adds if it is absent: a
