@@ -19,6 +19,7 @@ type job struct {
 type shape struct {
 	name        string
 	typ, part   *schema.Type
+	proto       dynamic.Protocol
 	message     []byte
 	one         []dynamic.Step
 	many        [][]dynamic.Step
@@ -27,11 +28,20 @@ type shape struct {
 
 func shapes() []shape {
 	f := dynamic.Field
-	return []shape{
-		{"small", simple.Type(), partialSimple.Type(), simpleMessage(), []dynamic.Step{f(6)}, [][]dynamic.Step{{f(1)}, {f(3)}, {f(6)}}, dynamic.NewString("other")},
-		{"medium", nesting.Type(), partialNesting.Type(), nestingMessage(), []dynamic.Step{f(15), dynamic.Key("15"), f(6)},
+	all := []shape{
+		{"small", simple.Type(), partialSimple.Type(), dynamic.Binary, simpleMessage(), []dynamic.Step{f(6)}, [][]dynamic.Step{{f(1)}, {f(3)}, {f(6)}}, dynamic.NewString("other")},
+		{"medium", nesting.Type(), partialNesting.Type(), dynamic.Binary, nestingMessage(), []dynamic.Step{f(15), dynamic.Key("15"), f(6)},
 			[][]dynamic.Step{{f(2)}, {f(8)}, {f(15)}}, dynamic.NewString("other")},
 	}
+	for _, s := range all[:2] {
+		b, err := dynamic.NewNode(thriftwire.Struct, s.message).AppendIn(nil, dynamic.Compact)
+		if err != nil {
+			panic(err)
+		}
+		s.name, s.proto, s.message = s.name+"-compact", dynamic.Compact, b
+		all = append(all, s)
+	}
+	return all
 }
 
 func jobs(tb testing.TB, s shape) []job {
@@ -40,7 +50,7 @@ func jobs(tb testing.TB, s shape) []job {
 			tb.Fatal(err)
 		}
 	}
-	v := dynamic.NewValue(s.typ, s.message)
+	v := s.proto.NewValue(s.typ, s.message)
 	one, err := dynamic.Compile(s.typ, s.one...)
 	must(err)
 	many, err := dynamic.CompileAll(s.typ, s.many...)
@@ -64,10 +74,10 @@ func jobs(tb testing.TB, s shape) []job {
 		{"set-one", func() { _, err := one.AppendSet(buf, v.Node, s.replacement); must(err) }},
 		{"set-many", func() { _, err := many.AppendSet(buf, v.Node, values); must(err) }},
 		{"marshal-many", func() {
-			_, err := many.AppendSet(buf, dynamic.NewNode(thriftwire.Struct, empty), values)
+			_, err := many.AppendSet(buf, s.proto.NewNode(thriftwire.Struct, empty), values)
 			must(err)
 		}},
-		{"trim", func() { _, _, err := trimmer.Append(buf, s.message); must(err) }},
+		{"trim", func() { _, _, err := trimmer.AppendNode(buf, v.Node); must(err) }},
 		{"iterate", func() {
 			it := v.Iterate()
 			for it.Next() {

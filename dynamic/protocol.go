@@ -71,6 +71,14 @@ func (p Protocol) text(b []byte) ([]byte, int) {
 	return compact.ConsumeBytes(b)
 }
 
+// fixedSize returns the number of bytes that every element of type t takes, or 0.
+func (p Protocol) fixedSize(t thriftwire.Type) int {
+	if p == Binary {
+		return t.FixedSize()
+	}
+	return compact.FixedSize(t)
+}
+
 // list reads the header of a list or set.
 func (p Protocol) list(b []byte) (elem thriftwire.Type, size, n int) {
 	if p == Binary {

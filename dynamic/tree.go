@@ -33,11 +33,12 @@ type Tree struct {
 // src or own, relatives are indexes into nodes, 0 for none. Two nodes share a
 // cache line.
 //
-// An entry's key ends where its value starts. A node that holds a changed one
+// The lower half of a field's label is its id; what is above it in a compact message
+// is described at compactLabel. An entry's key ends where its value starts. A node that holds a changed one
 // is marked, and so is all above it.
 type node struct {
 	start, end     uint32 // the value's bytes
-	label          uint32 // a field's id, or where an entry's key starts
+	label          uint32 // a field's id and more, or where an entry's key starts
 	parent         uint32
 	next, prev     uint32 // siblings; the first one's prev is the last
 	first          uint32 // the first part
@@ -93,7 +94,7 @@ func (t *Tree) load(v Value, deep bool) error {
 		// Numbers and short strings make most parts.
 		t.nodes = make([]node, 0, 4+len(v.data)/16)
 	}
-	t.src, t.schema = v.data, v.schema
+	t.src, t.schema, t.proto = v.data, v.schema, v.proto
 	*t.grow(2) = node{}
 	root := &t.nodes[1]
 	*root = node{}
@@ -103,7 +104,7 @@ func (t *Tree) load(v Value, deep bool) error {
 	l.t, l.b, l.deep = t, v.data, deep
 	var end int
 	var f *diag.Fault
-	if deep && v.typ == thriftwire.Struct { // as most are; two calls less for small ones
+	if deep && v.typ == thriftwire.Struct && v.proto == Binary { // as most are; two calls less for small ones
 		end, f = l.fields(1, 0, maxDepth-1)
 	} else {
 		end, f = l.value(1, v.typ, 0, maxDepth)
@@ -121,8 +122,6 @@ func loadable(v *Value) *diag.Fault {
 	switch {
 	case !v.Exists():
 		return notFound()
-	case v.proto != Binary:
-		return diag.NewFault(diag.Unsupported, -1, "trees of compact messages")
 	case len(v.data) > math.MaxInt32:
 		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
 	}
@@ -190,12 +189,13 @@ func (i Item) declared() *schema.Type {
 	return nil
 }
 
-// ID returns the id of a field.
+// ID returns the id of a field, 0 for other parts.
 func (i Item) ID() int16 {
-	if n := i.get(); n != nil {
-		return int16(n.label)
+	n := i.get()
+	if n == nil || n.parent != 0 && i.tree.nodes[n.parent].typ != thriftwire.Struct {
+		return 0
 	}
-	return 0
+	return int16(n.label)
 }
 
 // Key returns the key of an entry, which aliases the message or the tree. It
@@ -205,7 +205,7 @@ func (i Item) Key() Node {
 	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].typ != thriftwire.Map {
 		return Node{}
 	}
-	return found(i.tree.nodes[n.parent].key, i.tree.keyBytes(n))
+	return Node{i.tree.nodes[n.parent].key, true, i.tree.proto, i.tree.keyBytes(n)}
 }
 
 // buffer returns src or own, where a node has its value.
@@ -226,11 +226,14 @@ func (i Item) Value() (Value, error) {
 	if n == nil {
 		return Value{}, notFound()
 	}
+	if n.inHeader() {
+		return Value{i.tree.proto.boolNode(i.tree.headerBool(n)), i.Type()}, nil
+	}
 	if n.flags&partsChanged == 0 {
-		return Value{found(n.typ, i.tree.buffer(n)[n.start:n.end:n.end]), i.Type()}, nil
+		return Value{Node{n.typ, true, i.tree.proto, i.tree.buffer(n)[n.start:n.end:n.end]}, i.Type()}, nil
 	}
 	b, err := i.AppendTo(nil)
-	return Value{NewNode(n.typ, b), i.Type()}, err
+	return Value{i.tree.proto.NewNode(n.typ, b), i.Type()}, err
 }
 
 // Len returns the number of fields, elements or entries, 0 for parts without
@@ -334,7 +337,7 @@ func (i Item) find(s *Step) Item {
 	switch {
 	case s.kind == stepField && n.typ == thriftwire.Struct:
 		for k := n.first; k != 0; k = t.nodes[k].next {
-			if t.nodes[k].label == uint32(uint16(s.num)) {
+			if uint16(t.nodes[k].label) == uint16(s.num) {
 				return Item{t, k}
 			}
 		}
@@ -347,6 +350,9 @@ func (i Item) find(s *Step) Item {
 			return t.item(k)
 		}
 	case n.typ == thriftwire.Map && s.fits(n.key):
+		if t.proto != Binary {
+			return i.findCompactEntry(s.in(t.proto))
+		}
 		for k := n.first; k != 0; k = t.nodes[k].next {
 			key := t.keyBytes(&t.nodes[k])
 			if s.sameKey(key, 0, len(key), n.key) {

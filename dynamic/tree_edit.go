@@ -28,7 +28,20 @@ func (t *Tree) keep(b []byte) *diag.Fault {
 	return nil
 }
 
-// Set replaces the item's value by x, which is copied. Parts that the item had
+// keepNode copies a value that was accepted, in the protocol of the tree.
+func (t *Tree) keepNode(x Node) *diag.Fault {
+	if x.proto == t.proto {
+		return t.keep(x.data)
+	}
+	own, f := x.appendIn(t.own, t.proto)
+	if f == nil && len(own) > math.MaxInt32 {
+		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
+	}
+	t.own = own
+	return f
+}
+
+// Set replaces the item's value by x, which is copied, into the protocol of the tree. Parts that the item had
 // are gone. A value of another wire type than the schema's, or than the elements
 // beside it have, is a TypeMismatch.
 func (i Item) Set(x Node) error { return asError(i.set(x, i.declared())) }
@@ -65,7 +78,7 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 		}
 		start = len(t.own)
 	}
-	if f := t.keep(x.data); f != nil {
+	if f := t.keepNode(x); f != nil {
 		return f
 	}
 	n.typ, n.label, n.start, n.end = x.typ, label, uint32(start), uint32(len(t.own))
@@ -132,7 +145,7 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 		part.label = uint32(size)
 	}
 	part.start = uint32(len(t.own))
-	if f := t.keep(x.data); f != nil {
+	if f := t.keepNode(x); f != nil {
 		t.own = t.own[:size]
 		return Item{}, f
 	}

@@ -38,11 +38,19 @@ func (l *loader) value(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 	if l.deep && hasParts(t) {
 		return l.parts(at, t, pos, depth)
 	}
-	end, code := skipPart(l.b, pos, t, depth)
+	end, code := l.skip(pos, t, depth)
 	if code < 0 {
 		return end, fault(code, end)
 	}
 	return end, nil
+}
+
+// skip steps over the value of type t at pos.
+func (l *loader) skip(pos int, t thriftwire.Type, depth int) (end, code int) {
+	if l.t.proto != Binary {
+		return l.t.proto.dialect().SkipAt(l.b, pos, t, depth)
+	}
+	return skipPart(l.b, pos, t, depth)
 }
 
 // hasParts reports whether values of type t are structs or containers.
@@ -52,6 +60,8 @@ func (l *loader) parts(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 	switch {
 	case depth <= 0:
 		return pos, fault(thriftwire.ErrDepth, pos)
+	case t == thriftwire.Struct && l.t.proto != Binary:
+		return l.compactFields(at, pos, depth-1)
 	case t == thriftwire.Struct:
 		return l.fields(at, pos, depth-1)
 	case t == thriftwire.Map:
@@ -72,7 +82,15 @@ func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth 
 		n.end, n.next = uint32(end), uint32(len(l.t.nodes))
 		return end, f
 	}
-	end, code := skipPart(l.b, pos, t, depth)
+	var end, code int
+	switch {
+	case l.t.proto == Binary:
+		end, code = skipPart(l.b, pos, t, depth)
+	case t == thriftwire.Bool && uint32(label)&compactField != 0:
+		end = pos // the value is in the header
+	default:
+		end, code = l.t.proto.dialect().SkipAt(l.b, pos, t, depth)
+	}
 	if code < 0 {
 		return end, fault(code, end)
 	}
@@ -189,7 +207,7 @@ func (l *loader) plainFields(parent, last uint32, pos int) (int, uint32) {
 }
 
 func (l *loader) elements(at uint32, pos, depth int) (int, *diag.Fault) {
-	t, size, n := thriftwire.ConsumeList(l.b[pos:])
+	t, size, n := l.t.proto.list(l.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -198,7 +216,7 @@ func (l *loader) elements(at uint32, pos, depth int) (int, *diag.Fault) {
 	if size == 0 {
 		first = 0
 	}
-	if w := t.FixedSize(); w > 0 && size > 0 {
+	if w := l.t.proto.fixedSize(t); w > 0 && size > 0 {
 		l.numbers(at, t, pos, w, size)
 		l.done(at, first, first+uint32(size)-1, 0, t)
 		return pos + size*w, nil
@@ -228,7 +246,7 @@ func (l *loader) numbers(parent uint32, t thriftwire.Type, pos, w, size int) {
 }
 
 func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
-	key, t, size, n := thriftwire.ConsumeMap(l.b[pos:])
+	key, t, size, n := l.t.proto.mapping(l.b[pos:])
 	if n < 0 {
 		return pos, fault(n, pos)
 	}
@@ -238,7 +256,7 @@ func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
 		first = 0
 	}
 	for range size {
-		end, code := skipPart(l.b, pos, key, depth)
+		end, code := l.skip(pos, key, depth)
 		if code < 0 {
 			return end, fault(code, end)
 		}

@@ -21,7 +21,8 @@ func (i Item) AppendTo(dst []byte) ([]byte, error) {
 	return w.dst, nil
 }
 
-// Append appends the whole tree to dst; see [Item.AppendTo].
+// Append appends the whole tree to dst, in the protocol of the message that it
+// was loaded from; see [Item.AppendTo].
 func (t *Tree) Append(dst []byte) ([]byte, error) { return t.Root().AppendTo(dst) }
 
 // treeWriter writes a tree. Neighbours that are as they were in src are copied
@@ -32,6 +33,10 @@ type treeWriter struct {
 }
 
 func (w *treeWriter) value(n *node, depth int) *diag.Fault {
+	if n.inHeader() {
+		w.dst = w.t.appendBool(w.dst, n)
+		return nil
+	}
 	if n.flags&partsChanged == 0 {
 		w.dst = append(w.dst, w.t.buffer(n)[n.start:n.end]...)
 		return nil
@@ -41,10 +46,13 @@ func (w *treeWriter) value(n *node, depth int) *diag.Fault {
 	}
 	switch n.typ {
 	case thriftwire.Struct:
+		if w.t.proto != Binary {
+			return w.compactFields(n, depth)
+		}
 	case thriftwire.Map:
-		w.dst = thriftwire.AppendMap(w.dst, n.key, n.elem, w.t.count(n))
+		w.dst = w.t.proto.appendMap(w.dst, n.key, n.elem, w.t.count(n))
 	default:
-		w.dst = thriftwire.AppendList(w.dst, n.elem, w.t.count(n))
+		w.dst = w.t.proto.appendList(w.dst, n.elem, w.t.count(n))
 	}
 	from, to := uint32(0), uint32(0) // a stretch of src that is to be copied
 	for k := n.first; k != 0; {

@@ -12,7 +12,7 @@ import (
 // This file holds the cutting of messages: one pass that copies what is kept
 // in stretches as long as can be.
 
-// Append appends what is kept of the message at the front of b and returns how
+// Append appends what is kept of the message in the binary protocol at the front of b and returns how
 // many bytes of b that message takes. The result is never longer than
 // that; it aliases nothing, and dst must not overlap b. After an error dst is returned as
 // it was. Nothing is allocated if dst has room for the whole message, and of that
@@ -31,10 +31,33 @@ func (t *Trimmer) Append(dst, b []byte) (out []byte, n int, err error) {
 	return c.dst, end, nil
 }
 
+// AppendNode is Append for a struct in any protocol, and what is kept of it is in
+// that protocol too. In a compact protocol a field's header may take up to three bytes
+// more when the field before it is dropped, so the result may be longer than
+// the message, but never twice as long.
+func (t *Trimmer) AppendNode(dst []byte, n Node) (out []byte, size int, err error) {
+	switch {
+	case !n.Exists():
+		return dst, 0, notFound()
+	case n.typ != thriftwire.Struct:
+		return dst, 0, wrongType(0, t.from.String(), n.typ.String())
+	case n.proto == Binary:
+		return t.Append(dst, n.data)
+	}
+	c := cutter{b: n.data, dst: slices.Grow(dst, len(n.data)), proto: n.proto}
+	end, f := c.compactStructure(0, t.root.fields, maxDepth-1)
+	if f != nil {
+		return dst, 0, f
+	}
+	c.flush(end)
+	return c.dst, end, nil
+}
+
 type cutter struct {
-	b    []byte
-	done int // b[:done] has been copied or left out
-	dst  []byte
+	b     []byte
+	done  int // b[:done] has been copied or left out
+	dst   []byte
+	proto Protocol
 }
 
 // flush copies up to pos. Short stretches are copied as two words, which may
@@ -147,6 +170,8 @@ func (c *cutter) value(pos int, k *cut, depth int) (int, *diag.Fault) {
 	switch {
 	case depth <= 0:
 		return pos, fault(thriftwire.ErrDepth, pos)
+	case k.wire == thriftwire.Struct && c.proto != Binary:
+		return c.compactStructure(pos, k.fields, depth-1)
 	case k.wire == thriftwire.Struct:
 		return c.structure(pos, k.fields, depth-1)
 	case k.wire == thriftwire.Map:
@@ -158,7 +183,7 @@ func (c *cutter) value(pos int, k *cut, depth int) (int, *diag.Fault) {
 
 // keep steps over n values of type t that are kept whole.
 func (c *cutter) keep(pos int, t thriftwire.Type, n, depth int) (int, *diag.Fault) {
-	end, code := thriftwire.SkipElements(c.b, pos, t, n, depth)
+	end, code := c.proto.skipElements(c.b, pos, t, n, depth)
 	if code < 0 {
 		return end, fault(code, end)
 	}
@@ -166,7 +191,7 @@ func (c *cutter) keep(pos int, t thriftwire.Type, n, depth int) (int, *diag.Faul
 }
 
 func (c *cutter) elements(pos int, k *cut, depth int) (int, *diag.Fault) {
-	t, size, n := thriftwire.ConsumeList(c.b[pos:])
+	t, size, n := c.proto.list(c.b[pos:])
 	switch {
 	case n < 0:
 		return pos, fault(n, pos)
@@ -189,7 +214,7 @@ func (c *cutter) elements(pos int, k *cut, depth int) (int, *diag.Fault) {
 }
 
 func (c *cutter) entries(pos int, k *cut, depth int) (int, *diag.Fault) {
-	key, t, size, n := thriftwire.ConsumeMap(c.b[pos:])
+	key, t, size, n := c.proto.mapping(c.b[pos:])
 	switch {
 	case n < 0:
 		return pos, fault(n, pos)
@@ -200,7 +225,7 @@ func (c *cutter) entries(pos int, k *cut, depth int) (int, *diag.Fault) {
 	}
 	pos += n
 	if k.key == nil && k.elem == nil {
-		end, code := thriftwire.SkipEntries(c.b, pos, key, t, size, depth)
+		end, code := c.proto.skipEntries(c.b, pos, key, t, size, depth)
 		if code < 0 {
 			return end, fault(code, end)
 		}
