@@ -39,6 +39,12 @@
 //
 // A union of Thrift whose only field is unknown becomes {}.
 //
+// # Streams
+//
+// [Converter.CopyJSON], [Converter.CopyThrift] and [Converter.CopyThriftAt]
+// convert sequences of values, and values of any length, from a reader to a
+// writer in bounded memory.
+//
 // # Errors
 //
 // Errors are [*diag.Fault]: a code, the byte offset in the input of the value or token
