@@ -76,7 +76,7 @@ func StreamProgress(report func(Stats)) StreamOption {
 // ends somewhere inside a value.
 func (c *Converter) CopyJSON(ctx context.Context, w io.Writer, r io.Reader, opts ...StreamOption) (Stats, error) {
 	s := jsonStream{w: toJSON{c.start(nil, nil)}}
-	s.init(ctx, c, r, &sink{w: w}, opts)
+	s.init(ctx, c, r, &streamOutput{w: w}, opts)
 	s.state = &s.w.state
 	s.all()
 	return s.end()
@@ -90,7 +90,7 @@ func (c *Converter) CopyJSON(ctx context.Context, w io.Writer, r io.Reader, opts
 // held as in [Converter.CopyJSON], and errors are as there. [Converter.CopyThriftAt] has no
 // such bound.
 func (c *Converter) CopyThrift(ctx context.Context, w io.Writer, r io.Reader, opts ...StreamOption) (Stats, error) {
-	return c.copyThrift(ctx, r, &sink{w: w}, opts)
+	return c.copyThrift(ctx, r, &streamOutput{w: w}, opts)
 }
 
 // CopyThriftAt is CopyThrift for structs of any length: it writes to w from
@@ -99,10 +99,10 @@ func (c *Converter) CopyThrift(ctx context.Context, w io.Writer, r io.Reader, op
 // MaxSize bytes each, and hashes of them are kept to find those that stand twice.
 // After an error what has been written makes no sense.
 func (c *Converter) CopyThriftAt(ctx context.Context, w io.WriterAt, r io.Reader, opts ...StreamOption) (Stats, error) {
-	return c.copyThrift(ctx, r, &sink{at: w}, opts)
+	return c.copyThrift(ctx, r, &streamOutput{at: w}, opts)
 }
 
-func (c *Converter) copyThrift(ctx context.Context, r io.Reader, out *sink, opts []StreamOption) (Stats, error) {
+func (c *Converter) copyThrift(ctx context.Context, r io.Reader, out *streamOutput, opts []StreamOption) (Stats, error) {
 	s := thriftStream{r: fromJSON{c.start(nil, nil)}}
 	s.init(ctx, c, r, out, opts)
 	s.state = &s.r.state
@@ -111,26 +111,26 @@ func (c *Converter) copyThrift(ctx context.Context, r io.Reader, out *sink, opts
 }
 
 // stream is what both directions share. Its methods report success; if they do
-// not, fault says why, or the source or sink has an error.
+// not, fault says why, or the input or output has an error.
 type stream struct {
 	conv  *Converter
 	opts  streamOptions
-	src   source
-	out   *sink
+	src   streamInput
+	out   *streamOutput
 	state *state // of the conversion of pieces
 	p     int    // where in the window the input goes on
 	stats Stats
 	fault *diag.Fault
 }
 
-func (s *stream) init(ctx context.Context, c *Converter, r io.Reader, out *sink, opts []StreamOption) {
+func (s *stream) init(ctx context.Context, c *Converter, r io.Reader, out *streamOutput, opts []StreamOption) {
 	s.opts.window = DefaultWindow
 	for _, o := range opts {
 		o(&s.opts)
 	}
 	s.conv, s.out = c, out
 	out.size = s.opts.window
-	s.src = source{
+	s.src = streamInput{
 		ctx: ctx, r: r, buf: make([]byte, 0, s.opts.window),
 		stop: math.MaxInt64, limit: max(c.opts.maxSize, s.opts.window), read: func() {
 			if s.opts.progress != nil {

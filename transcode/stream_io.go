@@ -11,11 +11,11 @@ import (
 
 // This file holds the two ends of a stream, and the keys that it remembers.
 
-// source is a window on the input.
+// streamInput is a window on the input.
 //
 // Invariant: buf holds the bytes of the stream from base on; those before the
 // position that more is given are no longer needed.
-type source struct {
+type streamInput struct {
 	ctx   context.Context
 	r     io.Reader
 	buf   []byte
@@ -29,7 +29,7 @@ type source struct {
 }
 
 // visible returns the window up to stop.
-func (s *source) visible() []byte {
+func (s *streamInput) visible() []byte {
 	if n := s.stop - s.base; n < int64(len(s.buf)) {
 		return s.buf[:n]
 	}
@@ -37,10 +37,10 @@ func (s *source) visible() []byte {
 }
 
 // done reports whether visible holds the rest of the input.
-func (s *source) done() bool { return s.ended || s.base+int64(len(s.buf)) >= s.stop }
+func (s *streamInput) done() bool { return s.ended || s.base+int64(len(s.buf)) >= s.stop }
 
 // more reads at least one byte and returns where the position p has moved to.
-func (s *source) more(p int) (int, bool) {
+func (s *streamInput) more(p int) (int, bool) {
 	if s.done() || s.full {
 		return p, false
 	}
@@ -73,7 +73,7 @@ func (s *source) more(p int) (int, bool) {
 
 // room makes room in a full buffer: at its front if much of it is no longer
 // needed, else by growing.
-func (s *source) room(p int) int {
+func (s *streamInput) room(p int) int {
 	rest := s.buf[p:]
 	into := s.buf[:0]
 	if len(rest) > cap(s.buf)/2 {
@@ -88,11 +88,11 @@ func (s *source) room(p int) int {
 	return 0
 }
 
-// sink gathers the output.
+// streamOutput gathers the output.
 //
 // Invariant: buf holds the bytes of the output from base on. While held is not
 // 0, those from heldAt on are not written.
-type sink struct {
+type streamOutput struct {
 	w      io.Writer
 	at     io.WriterAt // instead of w
 	buf    []byte
@@ -104,7 +104,7 @@ type sink struct {
 }
 
 // hold keeps what follows in memory until release is called with its result.
-func (k *sink) hold() (level int) {
+func (k *streamOutput) hold() (level int) {
 	if k.held == 0 {
 		k.heldAt = len(k.buf)
 	}
@@ -113,13 +113,13 @@ func (k *sink) hold() (level int) {
 }
 
 // release ends the hold that returned level, and those inside it.
-func (k *sink) release(level int) { k.held = max(level-1, 0) }
+func (k *streamOutput) release(level int) { k.held = max(level-1, 0) }
 
 // offset returns where the output goes on.
-func (k *sink) offset() int64 { return k.base + int64(len(k.buf)) }
+func (k *streamOutput) offset() int64 { return k.base + int64(len(k.buf)) }
 
 // flush writes what may be written.
-func (k *sink) flush() bool {
+func (k *streamOutput) flush() bool {
 	n := len(k.buf)
 	if k.held > 0 {
 		n = k.heldAt
@@ -140,7 +140,7 @@ func (k *sink) flush() bool {
 	return true
 }
 
-func (k *sink) write(b []byte, at int64) (err error) {
+func (k *streamOutput) write(b []byte, at int64) (err error) {
 	var n int
 	if k.at != nil {
 		n, err = k.at.WriteAt(b, at)
@@ -154,7 +154,7 @@ func (k *sink) write(b []byte, at int64) (err error) {
 }
 
 // patch stores v at an offset of the output where four bytes stand.
-func (k *sink) patch(offset int64, v uint32) bool {
+func (k *streamOutput) patch(offset int64, v uint32) bool {
 	if i := offset - k.base; i >= 0 {
 		binary.BigEndian.PutUint32(k.buf[i:], v)
 		return true
