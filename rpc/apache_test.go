@@ -11,6 +11,8 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file tests against Apache Thrift's Go library as client and as server.
@@ -46,19 +48,41 @@ func (s *apacheText) Read(ctx context.Context, p thrift.TProtocol) error {
 	}
 }
 
-// apacheTransport returns the transport factory of a framing.
-func apacheTransport(framed bool) thrift.TTransportFactory {
-	if framed {
-		return thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), nil)
-	}
-	return thrift.NewTBufferedTransportFactory(4096)
+// spoken is a dialect as Apache's library and as our client name it.
+type spoken struct {
+	name      string
+	transport thrift.TTransportFactory
+	protocol  thrift.TProtocolFactory
+	transform thrift.THeaderTransformID
+	options   []rpc.ClientOption
 }
 
-// apacheProtocol connects Apache's library to an address.
-func apacheProtocol(t *testing.T, address string, framed bool) thrift.TProtocol {
+// spokenByApache has every dialect that Apache's library has.
+func spokenByApache() []spoken {
+	framed := thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), nil)
+	plain := thrift.NewTTransportFactory()
+	binary, compactly := thrift.NewTBinaryProtocolFactoryConf(nil), thrift.NewTCompactProtocolFactoryConf(nil)
+	inside := func(id thrift.THeaderProtocolID) thrift.TProtocolFactory {
+		return thrift.NewTHeaderProtocolFactoryConf(&thrift.TConfiguration{THeaderProtocolID: &id})
+	}
+	return []spoken{
+		{name: "framed", transport: framed, protocol: binary},
+		{name: "unframed", transport: thrift.NewTBufferedTransportFactory(4096), protocol: binary, options: []rpc.ClientOption{rpc.Unframed()}},
+		{name: "framed compact", transport: framed, protocol: compactly, options: []rpc.ClientOption{rpc.Compact(compact.Apache)}},
+		{name: "header", transport: plain, protocol: inside(thrift.THeaderProtocolBinary),
+			options: []rpc.ClientOption{rpc.THeader(header.None)}},
+		{name: "header, compact", transport: plain, protocol: inside(thrift.THeaderProtocolCompact),
+			options: []rpc.ClientOption{rpc.THeader(header.None), rpc.Compact(compact.Apache)}},
+		{name: "header, zlib", transport: plain, protocol: inside(thrift.THeaderProtocolBinary), transform: thrift.TransformZlib,
+			options: []rpc.ClientOption{rpc.THeader(header.Zlib)}},
+	}
+}
+
+// connect connects Apache's library to an address.
+func (s *spoken) connect(t *testing.T, address string) thrift.TProtocol {
 	t.Helper()
 	socket := thrift.NewTSocketConf(address, &thrift.TConfiguration{ConnectTimeout: patience, SocketTimeout: patience})
-	transport, err := apacheTransport(framed).GetTransport(socket)
+	transport, err := s.transport.GetTransport(socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +90,13 @@ func apacheProtocol(t *testing.T, address string, framed bool) thrift.TProtocol 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { transport.Close() })
-	return thrift.NewTBinaryProtocolConf(transport, nil)
+	p := s.protocol.GetProtocol(transport)
+	if h, ok := p.(*thrift.THeaderProtocol); ok && s.transform != 0 {
+		if err := h.AddTransform(s.transform); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
 }
 
 func TestApacheClientsAreServed(t *testing.T) {
@@ -77,35 +107,37 @@ func TestApacheClientsAreServed(t *testing.T) {
 	})
 	oneway.Oneway = true
 	fail := raw("fail", func(context.Context, []byte, []byte) ([]byte, error) { return nil, errors.New("out of paper") })
-	bothFramings(t, func(t *testing.T, framed bool) {
-		_, address := listen(t, []rpc.Method{echo, oneway, fail})
-		protocol := apacheProtocol(t, address, framed)
-		for name, client := range map[string]*thrift.TStandardClient{
-			"bare":        thrift.NewTStandardClient(protocol, protocol),
-			"multiplexed": thrift.NewTStandardClient(protocol, thrift.NewTMultiplexedProtocol(protocol, "S")),
-		} {
-			for i := range 20 {
-				want := fmt.Sprint(name, i)
-				var got apacheText
-				if _, err := client.Call(t.Context(), "echo", &apacheText{want}, &got); err != nil || got.text != want {
-					t.Fatalf("%s: %q, %v", name, got.text, err)
+	for _, s := range spokenByApache() {
+		t.Run(s.name, func(t *testing.T) {
+			_, address := listen(t, []rpc.Method{echo, oneway, fail})
+			protocol := s.connect(t, address)
+			for name, client := range map[string]*thrift.TStandardClient{
+				"bare":        thrift.NewTStandardClient(protocol, protocol),
+				"multiplexed": thrift.NewTStandardClient(protocol, thrift.NewTMultiplexedProtocol(protocol, "S")),
+			} {
+				for i := range 20 {
+					want := fmt.Sprint(name, i)
+					var got apacheText
+					if _, err := client.Call(t.Context(), "echo", &apacheText{want}, &got); err != nil || got.text != want {
+						t.Fatalf("%s: %q, %v", name, got.text, err)
+					}
+				}
+				if _, err := client.Call(t.Context(), "note", &apacheText{"oneway"}, nil); err != nil {
+					t.Errorf("%s: oneway: %v", name, err)
+				}
+				if got := receive(t, "the oneway call runs", noted); got != "oneway" {
+					t.Errorf("%s: oneway: %q", name, got)
+				}
+				for method, code := range map[string]int32{"nothing": thrift.UNKNOWN_METHOD, "fail": thrift.INTERNAL_ERROR} {
+					_, err := client.Call(t.Context(), method, &apacheText{}, &apacheText{})
+					var e thrift.TApplicationException
+					if !errors.As(err, &e) || e.TypeId() != code {
+						t.Errorf("%s: %s: %v", name, method, err)
+					}
 				}
 			}
-			if _, err := client.Call(t.Context(), "note", &apacheText{"oneway"}, nil); err != nil {
-				t.Errorf("%s: oneway: %v", name, err)
-			}
-			if got := receive(t, "the oneway call runs", noted); got != "oneway" {
-				t.Errorf("%s: oneway: %q", name, got)
-			}
-			for method, code := range map[string]int32{"nothing": thrift.UNKNOWN_METHOD, "fail": thrift.INTERNAL_ERROR} {
-				_, err := client.Call(t.Context(), method, &apacheText{}, &apacheText{})
-				var e thrift.TApplicationException
-				if !errors.As(err, &e) || e.TypeId() != code {
-					t.Errorf("%s: %s: %v", name, method, err)
-				}
-			}
-		}
-	})
+		})
+	}
 }
 
 // apacheProcessor serves echo, note and fail with Apache's library.
@@ -140,66 +172,64 @@ func (a *apacheProcessor) Process(ctx context.Context, in, out thrift.TProtocol)
 }
 
 func TestApacheServersAreCalled(t *testing.T) {
-	bothFramings(t, func(t *testing.T, framed bool) {
-		noted := make(chan string, 1)
-		service := &apacheProcessor{noted: noted}
-		processor := thrift.NewTMultiplexedProcessor()
-		processor.RegisterDefault(service)
-		processor.RegisterProcessor("S", service)
-		l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		l.Close()
-		socket, err := thrift.NewTServerSocket(address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := thrift.NewTSimpleServer4(processor, socket, apacheTransport(framed), thrift.NewTBinaryProtocolFactoryConf(nil))
-		if err := server.Listen(); err != nil {
-			t.Fatal(err)
-		}
-		go server.AcceptLoop()
-		t.Cleanup(func() { server.Stop() })
-
-		var opts []rpc.ClientOption
-		if !framed {
-			opts = append(opts, rpc.Unframed())
-		}
-		client := dial(t, "tcp", address, opts...)
-		for name, c := range map[string]rpc.Caller{"bare": client, "multiplexed": rpc.Multiplexed(client, "S")} {
-			done := make(chan error, 20)
-			for i := range cap(done) { // pipelined on one connection
-				go func() {
-					want := fmt.Sprint(name, i)
-					got, err := invoke(t.Context(), c, "echo", want)
-					if err == nil && got != want {
-						err = fmt.Errorf("got %q, want %q", got, want)
-					}
-					done <- err
-				}()
+	for _, s := range spokenByApache() {
+		t.Run(s.name, func(t *testing.T) {
+			noted := make(chan string, 1)
+			service := &apacheProcessor{noted: noted}
+			processor := thrift.NewTMultiplexedProcessor()
+			processor.RegisterDefault(service)
+			processor.RegisterProcessor("S", service)
+			l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
+			if err != nil {
+				t.Fatal(err)
 			}
-			for range cap(done) {
-				if err := receive(t, "every call is answered", done); err != nil {
-					t.Errorf("%s: %v", name, err)
+			address := l.Addr().String()
+			l.Close()
+			socket, err := thrift.NewTServerSocket(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := thrift.NewTSimpleServer4(processor, socket, s.transport, s.protocol)
+			if err := server.Listen(); err != nil {
+				t.Fatal(err)
+			}
+			go server.AcceptLoop()
+			t.Cleanup(func() { server.Stop() })
+
+			client := dial(t, "tcp", address, s.options...)
+			for name, c := range map[string]rpc.Caller{"bare": client, "multiplexed": rpc.Multiplexed(client, "S")} {
+				done := make(chan error, 20)
+				for i := range cap(done) { // pipelined on one connection
+					go func() {
+						want := fmt.Sprint(name, i)
+						got, err := invoke(t.Context(), c, "echo", want)
+						if err == nil && got != want {
+							err = fmt.Errorf("got %q, want %q", got, want)
+						}
+						done <- err
+					}()
+				}
+				for range cap(done) {
+					if err := receive(t, "every call is answered", done); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				err := c.Invoke(ctx, &rpc.Invocation{Method: "note", Oneway: true,
+					AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, textStruct("oneway")...), nil }})
+				if err != nil {
+					t.Errorf("%s: oneway: %v", name, err)
+				}
+				if got := receive(t, "the oneway call runs", noted); got != "oneway" {
+					t.Errorf("%s: oneway: %q", name, got)
+				}
+				_, err = invoke(ctx, c, "fail", "")
+				var e *rpc.ApplicationException
+				if !errors.As(err, &e) || e.Type != rpc.InternalError || e.Message != "out of paper" {
+					t.Errorf("%s: fail: %v", name, err)
 				}
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			err := c.Invoke(ctx, &rpc.Invocation{Method: "note", Oneway: true,
-				AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, textStruct("oneway")...), nil }})
-			if err != nil {
-				t.Errorf("%s: oneway: %v", name, err)
-			}
-			if got := receive(t, "the oneway call runs", noted); got != "oneway" {
-				t.Errorf("%s: oneway: %q", name, got)
-			}
-			_, err = invoke(ctx, c, "fail", "")
-			var e *rpc.ApplicationException
-			if !errors.As(err, &e) || e.Type != rpc.InternalError || e.Message != "out of paper" {
-				t.Errorf("%s: fail: %v", name, err)
-			}
-		}
-	})
+		})
+	}
 }

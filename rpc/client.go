@@ -2,15 +2,15 @@ package rpc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
-	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -31,6 +31,8 @@ type Client struct {
 	network, address string
 	blocks           transport.Pool
 	buffers          bufferPool
+	transformer      header.Transformer
+	seq              atomic.Int32  // of the last call
 	dialing          chan struct{} // holds a token; a lock that waiting for can be given up
 
 	mu     sync.Mutex
@@ -49,6 +51,9 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 	}
 	for _, o := range opts {
 		o.applyClient(&c.opt)
+	}
+	if err := c.opt.form.check(); err != nil {
+		return nil, &Error{Stage: StageDial, Err: err}
 	}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
@@ -121,8 +126,12 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 		return nil
 	}
 	defer p.block.Release()
+	reply, err := p.form.toBinary(p.reply)
+	if err != nil {
+		return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
+	}
 	if p.replyType == thriftwire.Exception {
-		e, err := consumeException(p.reply)
+		e, err := consumeException(reply)
 		if err != nil {
 			return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
 		}
@@ -131,47 +140,59 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 	if p.invocation.ReadResult == nil {
 		return nil
 	}
-	if err := p.invocation.ReadResult(p.reply); err != nil {
+	if err := p.invocation.ReadResult(reply); err != nil {
 		return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
 	}
 	return nil
 }
 
-// encode encodes the request of a call. Its sequence id is written when it is
-// queued.
+// encode encodes the request of a call with a sequence id that no call of the
+// last 2³² has.
 func (c *Client) encode(p *pendingCall) error {
-	b := c.buffers.get()
-	if !c.opt.unframed {
-		b = append(b, 0, 0, 0, 0)
-	}
-	header := len(b)
+	p.seq = c.seq.Add(1)
+	f := c.opt.form
+	f.sequence = uint32(p.seq)
 	t := thriftwire.Call
 	if p.invocation.Oneway {
 		t = thriftwire.Oneway
+	} else if f.sequence == header.OnewaySequence { // which is not for calls that want a reply
+		p.seq = c.seq.Add(1)
+		f.sequence = uint32(p.seq)
 	}
-	b = thriftwire.AppendMessage(b, t, p.name, 0)
-	p.seqAt = len(b) - 4
-	if p.invocation.AppendArgs == nil {
-		b = thriftwire.AppendStop(b)
-	} else {
-		out, err := p.invocation.AppendArgs(b)
-		if err != nil {
-			return err
-		}
-		if len(out) <= len(b) {
-			return diag.NewFault(diag.InvalidValue, -1, "AppendArgs appended nothing")
-		}
-		b = out
+	b, message := f.begin(c.buffers.get(), t, p.name, p.seq)
+	b, err := c.appendArgs(b, &f, p.invocation)
+	if err != nil {
+		return err
 	}
-	size := len(b) - header
-	if size > c.opt.maxFrame {
+	if size := len(b) - message; size > c.opt.maxFrame {
 		return diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", size, c.opt.maxFrame))
 	}
-	if header == framed.HeaderSize {
-		binary.BigEndian.PutUint32(b, uint32(size))
+	p.request, err = f.finish(b, message, &c.transformer)
+	return err
+}
+
+// appendArgs appends the arguments of a call in the protocol of f.
+func (c *Client) appendArgs(b []byte, f *form, call *Invocation) ([]byte, error) {
+	if call.AppendArgs == nil {
+		return append(b, byte(thriftwire.Stop)), nil // in either protocol
 	}
-	p.request = b
-	return nil
+	args := b
+	if f.protocol != 0 {
+		args = c.buffers.get()
+	}
+	out, err := call.AppendArgs(args)
+	if err != nil {
+		return b, err
+	}
+	if len(out) <= len(args) {
+		return b, diag.NewFault(diag.InvalidValue, -1, "AppendArgs appended nothing")
+	}
+	if f.protocol == 0 {
+		return out, nil
+	}
+	b, err = f.appendStruct(b, out)
+	c.buffers.put(out)
+	return b, err
 }
 
 // connection returns the connection that new calls use and makes one if there is none.

@@ -14,7 +14,9 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file tests clients, against a server and against peers that misbehave.
@@ -465,16 +467,17 @@ func TestAServerThatDoesNotReadHoldsNobody(t *testing.T) {
 // FuzzClient answers a call with any bytes.
 func FuzzClient(f *testing.F) {
 	framed, unframed := &peer{framed: true}, &peer{}
-	f.Add(framed.message(thriftwire.Reply, "m", 1, textStruct("x")), false)
-	f.Add(unframed.message(thriftwire.Exception, "m", 1, textStruct("x")), true)
-	f.Fuzz(func(t *testing.T, b []byte, plain bool) {
+	dialects := [][]rpc.ClientOption{nil, {rpc.Unframed()}, {rpc.THeader(header.Zlib)}, {rpc.TTHeader()}, {rpc.Compact(compact.Apache)}}
+	f.Add(framed.message(thriftwire.Reply, "m", 1, textStruct("x")), uint8(0))
+	f.Add(unframed.message(thriftwire.Exception, "m", 1, textStruct("x")), uint8(1))
+	reply := append(thriftwire.AppendMessage(nil, thriftwire.Reply, "m", 1), textStruct("x")...)
+	f.Add(headerCall(f, header.Outgoing{SequenceID: 1, Transform: header.Zstd}, reply), uint8(2))
+	f.Fuzz(func(t *testing.T, b []byte, dialect uint8) {
 		conn, server := net.Pipe()
 		opts := []rpc.ClientOption{rpc.MaxFrameSize(1 << 16), rpc.Dialer(func(context.Context, string, string) (net.Conn, error) {
 			return conn, nil
 		})}
-		if plain {
-			opts = append(opts, rpc.Unframed())
-		}
+		opts = append(opts, dialects[int(dialect)%len(dialects)]...)
 		client, err := rpc.Dial(t.Context(), "", "", opts...)
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
-	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -24,7 +22,6 @@ type pendingCall struct {
 	invocation *Invocation
 	name       string // as sent
 	request    []byte
-	seqAt      int // where the sequence id stands in request
 	seq        int32
 	heard      uint64 // reads that the connection had done when the call was queued
 	done       chan struct{}
@@ -36,8 +33,9 @@ type pendingCall struct {
 
 	err       error
 	replyType thriftwire.MessageType
-	reply     []byte
-	block     *transport.Block // that reply is a view of
+	reply     []byte           // in the protocol of form
+	form      form             // of the reply
+	block     *transport.Block // that reply is a view of, unless it was compressed
 }
 
 // clientConn is one connection of a Client.
@@ -51,7 +49,6 @@ type clientConn struct {
 
 	mu      sync.Mutex
 	err     error // why the connection has ended
-	seq     int32
 	pending map[int32]*pendingCall
 	queue   []*pendingCall
 	writing bool
@@ -78,13 +75,10 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	if len(cc.pending)+cc.oneway >= cc.client.opt.maxPending {
 		return false, ErrTooManyCalls
 	}
-	cc.seq++
-	for cc.pending[cc.seq] != nil { // after 2³² calls an old one may still wait
-		cc.seq++
+	if cc.pending[p.seq] != nil { // after 2³² calls an old one may still wait
+		return false, ErrTooManyCalls
 	}
-	p.seq = cc.seq
 	p.heard = cc.heard
-	binary.BigEndian.PutUint32(p.request[p.seqAt:], uint32(p.seq))
 	if p.invocation.Oneway {
 		cc.oneway++
 	} else {
@@ -237,7 +231,7 @@ func (cc *clientConn) fail(stage Stage, err error) {
 func (cc *clientConn) read() {
 	in := transport.NewReader(cc.nc, &cc.client.blocks)
 	defer in.Close()
-	scan := framed.NewScanner(!cc.client.opt.unframed, cc.client.opt.maxFrame)
+	scan := cc.client.opt.form.scanner(cc.client.opt.maxFrame)
 	want, first := 0, true
 	for {
 		if err := in.Fill(want); err != nil {
@@ -274,31 +268,36 @@ func (cc *clientConn) read() {
 // foreign adds to err what a server speaks whose first reply cannot be
 // followed, if it is another dialect than the client's.
 func (o *clientOptions) foreign(theirs transport.Dialect, err error) error {
-	ours := transport.Framed
-	if o.unframed {
-		ours = transport.Unframed
-	}
-	if theirs == transport.Unknown || theirs == ours {
+	if theirs == transport.Unknown || theirs == o.form.dialect {
 		return err
 	}
-	return fmt.Errorf("the server speaks %s, not %s: %w", theirs, ours, err)
+	return fmt.Errorf("the server speaks %s, not %s: %w", theirs, o.form.dialect, err)
 }
 
 // deliver hands a reply to the call that waits for it, and the block with it.
 // An error means that the connection cannot be trusted any more.
-func (cc *clientConn) deliver(message []byte, block *transport.Block) error {
+func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	handed := false
 	defer func() {
 		if !handed {
 			block.Release()
 		}
 	}()
-	m, n := thriftwire.ConsumeMessage(message)
+	c := cc.client
+	f := form{dialect: c.opt.form.dialect}
+	message, err := f.open(frame, &c.transformer, c.opt.maxFrame)
+	if err != nil {
+		return err
+	}
+	m, n := f.envelope(message)
 	if n < 0 {
 		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
 	}
 	if m.Type != thriftwire.Reply && m.Type != thriftwire.Exception {
 		return exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
+	}
+	if f.hasHeaders() {
+		m.SequenceID = int32(f.sequence) // fbthrift's servers answer that one
 	}
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -313,7 +312,7 @@ func (cc *clientConn) deliver(message []byte, block *transport.Block) error {
 	if p.abandoned {
 		return nil
 	}
-	p.replyType, p.reply, p.block = m.Type, message[n:], block
+	p.replyType, p.reply, p.form, p.block = m.Type, message[n:], f, block
 	handed = true
 	cc.end(p, nil)
 	return nil

@@ -1,9 +1,11 @@
 // Package rpc serves and calls Thrift services.
 //
-// A [Server] speaks framed and unframed strict binary Thrift over any
-// stream listener (TCP, Unix sockets, memory) and finds out which of the two
-// a connection speaks from its first bytes. A [Client] is one connection that
-// any number of goroutines share.
+// A [Server] serves any stream listener (TCP, Unix sockets, memory) and finds
+// out from a connection's first bytes which dialect it speaks: strict binary
+// with and without frames, compact in frames (of Apache and of fbthrift),
+// fbthrift's header transport with both protocols, zlib and zstd, and CloudWeGo's
+// TTHeader. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
+// its options choose, that any number of goroutines share.
 //
 // Generated code meets this package in a few types: [Caller] is what a
 // generated client calls on, [Service] and [Method] are what a generated
@@ -23,5 +25,6 @@
 // defaults that are safe on an open port; no memory is reserved for a length
 // that a peer merely claims.
 //
-// The package must not know IDL, HTTP or how a struct is encoded.
+// The package must not know IDL, HTTP or how a struct is encoded. What handlers
+// and callers see is the binary protocol; structs of the compact one are rewritten on the way.
 package rpc

@@ -38,6 +38,7 @@ func Completed(s *Server) int {
 	n := 0
 	for _, c := range conns {
 		c.mu.Lock()
+		n += len(c.ready)
 		for _, call := range c.replies {
 			if call.done {
 				n++

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -22,7 +24,9 @@ func TestAStreamThatCannotBeFollowedIsClosedWithAReason(t *testing.T) {
 		"HTTP":             {"GET / HTTP/1.1\r\n\r\n", "the client speaks HTTP, first bytes 47 45 54 20"},
 		"TLS":              {"\x16\x03\x01\x02\x00\x01\x00\x01", "the client speaks TLS"},
 		"compact":          {"\x82\x21\x00\x00", "the client speaks unframed compact"},
-		"header":           {"\x00\x00\x00\x20\x0f\xff\x00\x00", "the client speaks header transport"},
+		"header":           {"\x00\x00\x00\x0c\x0f\xff\x00\x00\x00\x00\x00\x00\x00\x09\x00\x00", "the header ends 34 bytes behind the frame"},
+		"TTHeader":         {"\x00\x00\x00\x0e\x10\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x77\x00", "a block of the unknown kind 0x77"},
+		"framed compact":   {"\x00\x00\x00\x05\x82\x3f\x00\x00\x00", "the client speaks unknown protocol"},
 		"noise":            {"hello, world", "the client speaks unknown protocol, first bytes 68 65 6c 6c 6f 2c 20 77"},
 		"zero length":      {"\x00\x00\x00\x00\x80\x01\x00\x01", "frame of length 0"},
 		"negative length":  {"\xff\xff\xff\xff\x80\x01\x00\x01", "the client speaks unknown protocol"},
@@ -261,6 +265,17 @@ func FuzzServer(f *testing.F) {
 	f.Add(append(framed.call("echo", 1, "a"), framed.call("stock", 2, "Emma")...), uint16(0))
 	f.Add(append(unframed.call("S:stock", 1, "a"), unframed.call("nothing", 2, "b")...), uint16(3))
 	f.Add(framed.message(thriftwire.Oneway, "echo", 1, nil), uint16(1))
+	for _, o := range []header.Outgoing{{}, {Flags: header.OutOfOrder, Transform: header.Zlib}, {Transform: header.Zstd, Protocol: header.Compact}} {
+		f.Add(headerCall(f, o, echoCall("echo", 1, "a")), uint16(9))
+	}
+	tt, err := (&ttheader.Outgoing{}).Append(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	tt = append(tt, echoCall("stock", 1, "Emma")...)
+	ttheader.Seal(tt, 0)
+	f.Add(tt, uint16(0))
+	f.Add([]byte("\x00\x00\x00\x0c\x82\x21\x01\x04echo\x18\x01a\x00"), uint16(4))
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
 		server := rpc.NewServer(rpc.MaxFrameSize(1<<16), new(logs).option())
 		if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{echo, rpc.Unary("stock", stock)}}); err != nil {

@@ -5,6 +5,11 @@ import (
 	"log/slog"
 	"net"
 	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file holds the options of servers and clients and their defaults.
@@ -44,7 +49,7 @@ type serverOptions struct {
 
 type clientOptions struct {
 	shared
-	unframed    bool
+	form        form // of requests
 	maxPending  int
 	dialTimeout time.Duration
 	callTimeout time.Duration
@@ -66,6 +71,7 @@ func defaultClientOptions() clientOptions {
 	return clientOptions{
 		shared:      shared{maxFrame: DefaultMaxFrameSize, writeTimeout: time.Minute},
 		maxPending:  4096,
+		form:        form{dialect: transport.Framed},
 		dialTimeout: 10 * time.Second,
 		dial:        new(net.Dialer).DialContext,
 	}
@@ -119,7 +125,7 @@ func MaxInFlightPerConn(n int) ServerOption {
 
 // MaxConcurrentPerConn limits how many calls of one connection run at the
 // same time; default 64. With 1 the calls of a connection run strictly one
-// after another, in order of arrival. Replies go out in that order in any case.
+// after another, in order of arrival.
 func MaxConcurrentPerConn(n int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxConcurrent = max(n, 1) })
 }
@@ -156,7 +162,29 @@ func Logger(l *slog.Logger) ServerOption {
 // Unframed makes a client speak unframed binary, as Apache's buffered
 // transport does. The default is framed.
 func Unframed() ClientOption {
-	return clientOption(func(o *clientOptions) { o.unframed = true })
+	return clientOption(func(o *clientOptions) { o.form.dialect = transport.Unframed })
+}
+
+// THeader makes a client speak fbthrift's header transport, and take replies
+// in any order. Requests are compressed by transform, which may be header.None,
+// and servers answer alike.
+func THeader(transform header.Transform) ClientOption {
+	return clientOption(func(o *clientOptions) {
+		o.form.dialect, o.form.flags, o.form.transform = transport.Header, header.OutOfOrder, transform
+	})
+}
+
+// TTHeader makes a client speak CloudWeGo's header transport, as Kitex does,
+// and take replies in any order.
+func TTHeader() ClientOption {
+	return clientOption(func(o *clientOptions) { o.form.dialect, o.form.flags = transport.TTHeader, ttheader.OutOfOrder })
+}
+
+// Compact makes a client speak the compact protocol in the given dialect:
+// compact.Apache, or compact.FBThrift for fbthrift's servers. It goes with frames and with
+// THeader; unframed messages and Kitex's TTHeader are binary.
+func Compact(d compact.Dialect) ClientOption {
+	return clientOption(func(o *clientOptions) { o.form.protocol = d })
 }
 
 // MaxPending limits the calls of a client that wait for a reply, together

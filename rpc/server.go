@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 )
 
 // This file holds the Server: its listeners, its set of connections and how it stops.
@@ -17,15 +18,17 @@ import (
 // Server serves registered services on any number of listeners. Its methods
 // are safe for concurrent use.
 //
-// The calls of one connection run concurrently, up to a bound; their replies
-// go out in order of arrival, because framed and unframed clients cannot take
-// them in another one.
+// The calls of one connection run concurrently, up to a bound. Their replies
+// go out as they complete if the client says in its headers that it takes them so, else in order of
+// arrival, because framed and unframed clients cannot take them in another one.
 type Server struct {
 	opt      serverOptions
 	registry atomic.Pointer[registry]
 	inFlight atomic.Int64 // calls accepted and not yet answered
 	blocks   transport.Pool
 	replies  bufferPool
+
+	transformer header.Transformer
 
 	mu        sync.Mutex
 	stopping  bool // by Shutdown or Close

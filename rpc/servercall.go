@@ -2,17 +2,18 @@ package rpc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -23,11 +24,12 @@ import (
 // happen on any goroutine; complete keeps only the first reply.
 type serverCall struct {
 	method *Method
+	form   form
 	name   []byte // bare, as the reply carries it
 	seq    int32
 	oneway bool
-	args   []byte
-	block  *transport.Block // that name and args are views of
+	args   []byte           // in the form's protocol
+	block  *transport.Block // that name and args are views of, unless they were compressed
 	size   int              // in the connection's count of bytes
 
 	// Guarded by the connection's mutex.
@@ -37,20 +39,17 @@ type serverCall struct {
 	reply []byte
 }
 
-// accept takes the message at the front of the stream, n bytes with its
-// frame, and lets it wait for a worker or answers it with a refusal. An error
+// accept takes the frame at the front of the stream, n bytes with its length,
+// and lets the call in it wait for a worker or answers it with a refusal. An error
 // means that the stream cannot go on.
-func (c *serverConn) accept(message []byte, n int) error {
-	envelope, size := consumeEnvelope(message)
-	if size < 0 {
-		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(size)}
+func (c *serverConn) accept(frame []byte, n int) error {
+	call := &serverCall{form: c.form, size: n}
+	method, refusal, err := c.open(call, frame)
+	if err != nil {
+		return err
 	}
 	_, block := c.in.Take(n)
-	call := &serverCall{
-		name: bareName(envelope.Name), seq: envelope.SequenceID, oneway: envelope.Type == thriftwire.Oneway,
-		args: message[size:], block: block, size: n,
-	}
-	method, refusal := c.admit(envelope)
+	call.block = block
 	if method != nil {
 		call.method = method
 		call.oneway = call.oneway || method.Oneway
@@ -77,6 +76,49 @@ func (c *serverConn) accept(message []byte, n int) error {
 	if c.refuse {
 		return errRefused
 	}
+	return nil
+}
+
+// open reads what stands around a call's arguments, and finds its method or
+// the reason to refuse it.
+func (c *serverConn) open(call *serverCall, frame []byte) (*Method, *ApplicationException, error) {
+	message, err := call.form.open(frame, &c.srv.transformer, c.srv.opt.maxFrame)
+	if err := c.checkFlags(&call.form); err != nil {
+		return nil, nil, err
+	}
+	call.oneway = call.form.dialect == transport.Header && call.form.sequence == header.OnewaySequence
+	var refusal *ApplicationException
+	if errors.As(err, &refusal) {
+		call.seq = int32(call.form.sequence)
+		return nil, refusal, nil
+	} else if err != nil {
+		return nil, nil, err
+	}
+	m, n := call.form.envelope(message)
+	if n < 0 {
+		return nil, nil, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(n)}
+	}
+	call.name, call.seq, call.args = bareName(m.Name), m.SequenceID, message[n:]
+	call.oneway = call.oneway || m.Type == thriftwire.Oneway
+	method, refusal := c.admit(m)
+	return method, refusal, nil
+}
+
+// checkFlags sees to it that a connection's calls agree on the order of
+// replies; the first one decides.
+func (c *serverConn) checkFlags(f *form) error {
+	if !f.hasHeaders() {
+		return nil
+	}
+	outOfOrder := f.flags&header.OutOfOrder != 0 // the same bit in TTHeader
+	if !c.form.flagged {
+		c.form.flagged = true
+		c.outOfOrder = outOfOrder
+	}
+	if c.outOfOrder != outOfOrder {
+		return diag.NewFault(diag.InvalidHeader, -1, "the client changed its mind about the order of replies")
+	}
+	f.flags &= header.OutOfOrder // no other is for a reply
 	return nil
 }
 
@@ -141,26 +183,27 @@ func (c *serverConn) admitted(call *serverCall, refusal *ApplicationException) {
 // envelope has arrived.
 func (c *serverConn) refuseOversized(err error) {
 	var fault *diag.Fault
-	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit {
+	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit || c.form.hasHeaders() {
 		return
 	}
 	message := c.in.Bytes()
-	if c.framed {
+	if c.form.dialect != transport.Unframed {
 		message = message[framed.HeaderSize:]
 	}
-	m, n := consumeEnvelope(message)
+	call := &serverCall{form: c.form}
+	m, n := call.form.envelope(message)
 	if n < 0 {
 		return
 	}
-	_, block := c.in.Take(0)
+	call.name, call.seq, call.oneway = bareName(m.Name), m.SequenceID, m.Type == thriftwire.Oneway
+	_, call.block = c.in.Take(0)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dead || c.finished {
-		block.Release()
+		call.block.Release()
 		return
 	}
-	c.admitted(&serverCall{name: bareName(m.Name), seq: m.SequenceID, oneway: m.Type == thriftwire.Oneway, block: block},
-		&ApplicationException{Type: ProtocolError, Message: fault.Detail})
+	c.admitted(call, &ApplicationException{Type: ProtocolError, Message: fault.Detail})
 }
 
 // release gives up one reason to keep the call's slot. c.mu is held.
@@ -244,43 +287,70 @@ func (c *serverConn) run(call *serverCall) []byte {
 		stop := context.AfterFunc(ctx, func() { c.expire(ctx, call) })
 		defer stop()
 	}
+	args, err := call.form.toBinary(call.args)
+	if err != nil {
+		return c.exceptionReply(call, exceptionf(ProtocolError, "the arguments of %s: %v", clip(call.name), err))
+	}
 	if call.oneway {
 		dst := c.srv.replies.get()
-		_, err := c.serve(ctx, call, dst)
+		_, err := c.serve(ctx, call, args, dst)
 		if err != nil {
 			c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", clip(call.name), err))
 		}
 		c.srv.replies.put(dst)
 		return nil
 	}
-	dst := c.appendEnvelope(c.srv.replies.get(), thriftwire.Reply, call)
-	out, err := c.serve(ctx, call, dst)
-	if err == nil && len(out) < len(dst) {
-		out, err = dst, fmt.Errorf("the handler of %s dropped what it was to append to", clip(call.name))
-	}
-	if size := len(out) - c.headerSize(); err == nil && size > c.srv.opt.maxFrame {
-		out, err = nil, fmt.Errorf("reply of %d bytes exceeds the limit of %d", size, c.srv.opt.maxFrame)
-	}
+	reply, err := c.answer(ctx, call, args)
 	if err != nil {
 		e := asException(err)
 		if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) {
 			e = timeoutException(c.srv.opt.handlerTimeout)
 		}
-		c.srv.replies.put(dst)
 		return c.exceptionReply(call, e)
 	}
-	return c.sealFrame(out)
+	return reply
+}
+
+// answer runs a call's handler and returns the encoded reply with its result.
+func (c *serverConn) answer(ctx context.Context, call *serverCall, args []byte) ([]byte, error) {
+	dst, message := call.form.begin(c.srv.replies.get(), thriftwire.Reply, string(call.name), call.seq)
+	result := dst // where the handler appends
+	if call.form.protocol != 0 {
+		result = c.srv.replies.get()
+	}
+	out, err := c.serve(ctx, call, args, result)
+	if err == nil && len(out) < len(result) {
+		err = fmt.Errorf("the handler of %s dropped what it was to append to", clip(call.name))
+	}
+	if err == nil && call.form.protocol != 0 {
+		binary := out
+		if out, err = call.form.appendStruct(dst, binary); err != nil {
+			err = fmt.Errorf("the result of %s cannot be written in the compact protocol: %w", clip(call.name), err)
+		}
+		c.srv.replies.put(binary)
+	}
+	if size := len(out) - message; err == nil && size > c.srv.opt.maxFrame {
+		err = fmt.Errorf("reply of %d bytes exceeds the limit of %d", size, c.srv.opt.maxFrame)
+	}
+	if err == nil {
+		out, err = call.form.finish(out, message, &c.srv.transformer)
+	}
+	if err != nil {
+		c.srv.replies.put(dst)
+		return nil, err
+	}
+	return out, nil
 }
 
 // serve calls the handler and turns a panic into an error.
-func (c *serverConn) serve(ctx context.Context, call *serverCall, dst []byte) (out []byte, err error) {
+func (c *serverConn) serve(ctx context.Context, call *serverCall, args, dst []byte) (out []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.log(slog.LevelError, "rpc: handler panicked", fmt.Errorf("%s: %v\n%s", clip(call.name), p, debug.Stack()))
 			out, err = dst, exceptionf(InternalError, "panic in %s", clip(call.name)) // the value may hold secrets
 		}
 	}()
-	return call.method.Serve(ctx, call.args, dst)
+	return call.method.Serve(ctx, args, dst)
 }
 
 // expire answers a call whose time has passed while its handler runs on.
@@ -309,13 +379,26 @@ func (c *serverConn) complete(call *serverCall, reply []byte) {
 	call.done = true
 	call.reply = reply
 	c.unsent += len(reply)
+	if c.outOfOrder {
+		i := slices.Index(c.replies, call)
+		c.replies = slices.Delete(c.replies, i, i+1)
+		c.ready = append(c.ready, call)
+		return
+	}
+	n := 0
+	for n < len(c.replies) && c.replies[n].done {
+		n++
+	}
+	c.ready = append(c.ready, c.replies[:n]...)
+	clear(c.replies[:n])
+	c.replies = c.replies[n:]
 }
 
-// flushReady writes if the oldest reply is complete and nobody writes yet; on
-// a goroutine of its own if another is true. c.mu is held, and may be let go
+// flushReady writes if a reply is ready and nobody writes yet; on a goroutine
+// of its own if another is true. c.mu is held, and may be let go
 // in between.
 func (c *serverConn) flushReady(another bool) {
-	if c.writing || len(c.replies) == 0 || !c.replies[0].done {
+	if c.writing || len(c.ready) == 0 {
 		return
 	}
 	c.writing = true
@@ -330,31 +413,26 @@ func (c *serverConn) flushReady(another bool) {
 	c.flush()
 }
 
-// flush writes complete replies, oldest first, until the oldest is not
-// complete. c.mu is held on entry and on return; c.writing was set by the caller.
+// flush writes ready replies until there are none. c.mu is held on entry and on
+// return; c.writing was set by the caller.
 func (c *serverConn) flush() {
 	var batch []*serverCall
-	for len(c.replies) > 0 && (c.replies[0].done || c.dead) {
+	for len(c.ready) > 0 || c.dead && len(c.replies) > 0 {
 		if c.dead {
 			c.dropReplies()
 			break
 		}
-		n := 1
-		for n < len(c.replies) && c.replies[n].done {
-			n++
-		}
-		batch = append(batch[:0], c.replies[:n]...)
+		batch, c.ready = c.ready, batch[:0]
 		for _, call := range batch {
 			c.unload(call)
 		}
-		clear(c.replies[:n])
-		c.replies = c.replies[n:]
 		c.mu.Unlock()
 		err := c.write(batch)
 		c.mu.Lock()
 		for _, call := range batch {
 			c.dropReply(call)
 		}
+		clear(batch)
 		if err != nil && !c.dead {
 			c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
 			c.die()
@@ -376,11 +454,11 @@ func (c *serverConn) dropReply(call *serverCall) {
 
 // dropReplies gives up every reply. c.mu is held.
 func (c *serverConn) dropReplies() {
-	for _, call := range c.replies {
+	for _, call := range append(c.ready, c.replies...) {
 		c.unload(call)
 		c.dropReply(call)
 	}
-	c.replies = nil
+	c.ready, c.replies = nil, nil
 }
 
 // write writes the replies of batch with as few writes as it can.
@@ -399,31 +477,16 @@ func (c *serverConn) write(batch []*serverCall) error {
 	return writeAll(c.nc, replies, &c.srv.replies)
 }
 
-// headerSize returns the size of what stands before a message's envelope.
-func (c *serverConn) headerSize() int {
-	if c.framed {
-		return framed.HeaderSize
-	}
-	return 0
-}
-
-// appendEnvelope appends what stands before the struct of a reply.
-func (c *serverConn) appendEnvelope(b []byte, t thriftwire.MessageType, call *serverCall) []byte {
-	if c.framed {
-		b = append(b, 0, 0, 0, 0) // sealFrame writes the length
-	}
-	return thriftwire.AppendMessage(b, t, string(call.name), call.seq)
-}
-
-// sealFrame writes a frame's length once it is known.
-func (c *serverConn) sealFrame(b []byte) []byte {
-	if c.framed {
-		binary.BigEndian.PutUint32(b, uint32(len(b)-framed.HeaderSize))
-	}
-	return b
-}
-
 // exceptionReply encodes the reply that tells the client of e.
 func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException) []byte {
-	return c.sealFrame(e.append(c.appendEnvelope(c.srv.replies.get(), thriftwire.Exception, call)))
+	b, message := call.form.begin(c.srv.replies.get(), thriftwire.Exception, string(call.name), call.seq)
+	b, err := call.form.appendStruct(b, e.append(nil))
+	if err == nil {
+		b, err = call.form.finish(b, message, &c.srv.transformer)
+	}
+	if err != nil { // of a compressor without memory, at the most
+		c.log(slog.LevelError, "rpc: cannot answer with an exception", err)
+		return nil
+	}
+	return b
 }

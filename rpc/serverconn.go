@@ -32,9 +32,9 @@ const refusalTime = 5 * time.Second
 // whoever completes the oldest unanswered call writes. When reading has ended,
 // or the server stops, and nothing is left to answer, the connection is closed.
 //
-// Invariants: replies holds the calls that will be answered, in order of
-// arrival; only the goroutine that set writing takes from its front. A call
-// is in queue until a worker takes it. A call holds its slot (inFlight, bytes)
+// Invariants: replies holds the calls that will be answered and wait for their
+// turn, in order of arrival; ready those whose replies may leave. Only the goroutine that
+// set writing takes from ready. A call is in queue until a worker takes it. A call holds its slot (inFlight, bytes)
 // until its handler has returned and its reply has been written or dropped.
 type serverConn struct {
 	srv    *Server
@@ -49,13 +49,15 @@ type serverConn struct {
 	timed bool            // the message at the front has its read deadline
 	armed bool            // a read deadline is set
 
-	// framed is set before the first call and constant afterwards.
-	framed bool
+	// Set before the first call and constant afterwards.
+	form       form // of the connection: its dialect
+	outOfOrder bool // replies go out as they complete
 
 	mu       sync.Mutex
 	room     sync.Cond // signalled when a slot is given back and when the connection ends
 	queue    []*serverCall
 	replies  []*serverCall
+	ready    []*serverCall
 	workers  int  // goroutines that run calls
 	writing  bool // a goroutine writes
 	inFlight int
@@ -149,12 +151,12 @@ func (c *serverConn) readCalls() error {
 			if !ok {
 				continue
 			}
-			if dialect != transport.Framed && dialect != transport.Unframed {
+			if !serves(dialect) {
 				return diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the client speaks %s, first bytes % x",
 					dialect, c.in.Bytes()[:min(transport.DetectBytes, len(c.in.Bytes()))]))
 			}
-			c.framed = dialect == transport.Framed
-			c.scan = framed.NewScanner(c.framed, c.srv.opt.maxFrame)
+			c.form.dialect = dialect
+			c.scan = c.form.scanner(c.srv.opt.maxFrame)
 		}
 		for {
 			message, n, err := c.scan.Next(c.in.Bytes())
@@ -239,7 +241,7 @@ func (c *serverConn) discard() {
 
 // finish ends the connection if nothing is left to read or answer. c.mu is held.
 func (c *serverConn) finish() {
-	busy := len(c.queue) > 0 || len(c.replies) > 0 || c.workers > 0 || c.writing
+	busy := len(c.queue) > 0 || len(c.replies) > 0 || len(c.ready) > 0 || c.workers > 0 || c.writing
 	if c.finished || busy || !(c.readDone || c.draining) {
 		return
 	}

@@ -1,0 +1,225 @@
+package rpc
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
+)
+
+// This file holds how a message travels: in which dialect, and in which
+// protocol inside it. Handlers and callers see the binary protocol; structs of the
+// compact one are rewritten here.
+
+// form is how a message travels. A reply has the form of its call.
+type form struct {
+	dialect  transport.Dialect
+	protocol compact.Dialect // of the message; 0 for the binary one
+
+	// Of the dialects with headers.
+	flagged   bool // of a connection: its first frame has been seen
+	flags     uint16
+	sequence  uint32
+	transform header.Transform
+	inner     bool // the message in a TTHeader frame has a frame of its own
+}
+
+// headerRoom is the size in bytes of the largest header around a message.
+const headerRoom = ttheader.MaxHeader + 32
+
+// maxNesting is the deepest nesting of a struct that is rewritten, as deep as
+// the codec decodes by default.
+const maxNesting = 1024
+
+// serves tells whether a server speaks the dialect.
+func serves(d transport.Dialect) bool {
+	switch d {
+	case transport.Unframed, transport.Framed, transport.FramedCompact, transport.Header, transport.TTHeader:
+		return true
+	default:
+		return false
+	}
+}
+
+// check completes what a client's options chose, or says why they do not go together.
+func (f *form) check() error {
+	if f.transform != header.None && !f.transform.Supported() {
+		return fmt.Errorf("requests cannot be compressed by %s", f.transform)
+	}
+	switch {
+	case f.protocol == 0 || f.dialect == transport.Header:
+		return nil
+	case !f.protocol.Valid():
+		return fmt.Errorf("there is no dialect %d of the compact protocol", f.protocol)
+	case f.dialect == transport.Framed:
+		f.dialect = transport.FramedCompact
+		return nil
+	}
+	return fmt.Errorf("the compact protocol does not go with %s", f.dialect)
+}
+
+// hasHeaders tells whether the dialect's frames have headers.
+func (f *form) hasHeaders() bool {
+	return f.dialect == transport.Header || f.dialect == transport.TTHeader
+}
+
+// scanner returns what finds the messages of the dialect, which have limit
+// bytes at most, without headers.
+func (f *form) scanner(limit int) *framed.Scanner {
+	if f.hasHeaders() {
+		limit += headerRoom
+	}
+	return framed.NewScanner(f.dialect != transport.Unframed, limit)
+}
+
+// open returns the message in a frame and notes how it travelled. An
+// [*ApplicationException] says why the message cannot be read though the
+// stream goes on; another error is about the stream.
+func (f *form) open(frame []byte, x *header.Transformer, limit int) (message []byte, err error) {
+	switch f.dialect {
+	case transport.Header:
+		message, err = f.openHeader(frame, x, limit)
+	case transport.TTHeader:
+		message, err = f.openTTHeader(frame)
+	default:
+		return frame, nil // the scanner knows the limit
+	}
+	if err == nil && len(message) > limit {
+		err = exceptionf(ProtocolError, "message of %d bytes exceeds the limit of %d", len(message), limit)
+	}
+	return message, err
+}
+
+func (f *form) openHeader(frame []byte, x *header.Transformer, limit int) ([]byte, error) {
+	var h header.Frame
+	if err := h.Parse(frame); err != nil {
+		return nil, err
+	}
+	f.flags, f.sequence = h.Flags, h.SequenceID
+	if h.Protocol != header.Binary && h.Protocol != header.Compact {
+		return nil, exceptionf(InvalidProtocol, "the payload is in the %s protocol; binary and compact are served", h.Protocol)
+	}
+	if len(h.Transforms) == 0 {
+		return h.Payload, nil
+	}
+	message, err := x.Undo(nil, &h, limit)
+	var fault *diag.Fault
+	switch {
+	case err == nil:
+		f.transform = h.Transforms[0]
+		return message, nil
+	case errors.As(err, &fault) && fault.Code == diag.Unsupported:
+		return nil, &ApplicationException{Type: InvalidTransform, Message: fault.Detail}
+	}
+	return nil, &ApplicationException{Type: ProtocolError, Message: err.Error()}
+}
+
+func (f *form) openTTHeader(frame []byte) ([]byte, error) {
+	var h ttheader.Frame
+	if err := h.Parse(frame); err != nil {
+		return nil, err
+	}
+	f.flags, f.sequence = h.Flags, h.SequenceID
+	if len(h.Transforms) > 0 {
+		return nil, exceptionf(InvalidTransform, "the payload is transformed by % x; nothing is undone here", h.Transforms)
+	}
+	b := h.Payload
+	if n := framed.HeaderSize; len(b) > n && binary.BigEndian.Uint32(b) == uint32(len(b)-n) {
+		f.inner = true
+		b = b[n:]
+	}
+	return b, nil
+}
+
+// envelope reads the envelope of a message in the protocol that the dialect
+// allows, and notes which it was.
+func (f *form) envelope(b []byte) (thriftwire.Message, int) {
+	isCompact := len(b) > 0 && b[0] == 0x82
+	switch {
+	case isCompact && f.dialect != transport.Framed && f.dialect != transport.Unframed:
+		m, d, n := compact.ConsumeMessage(b)
+		f.protocol = d
+		return m, n
+	case f.dialect == transport.FramedCompact:
+		return thriftwire.Message{}, thriftwire.ErrVersion
+	default:
+		return consumeEnvelope(b)
+	}
+}
+
+// begin appends to the empty b what stands before the struct of a message, and
+// returns where the message starts.
+func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32) (out []byte, message int) {
+	switch f.dialect {
+	case transport.Framed, transport.FramedCompact:
+		b = append(b, 0, 0, 0, 0) // finish writes the length
+	case transport.Header:
+		o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform}
+		if f.protocol != 0 {
+			o.Protocol = header.Compact
+		}
+		b, _ = o.Append(b) // which refuses pairs only
+	case transport.TTHeader:
+		o := ttheader.Outgoing{Flags: f.flags, SequenceID: f.sequence}
+		if f.protocol != 0 {
+			o.Protocol = ttheader.Compact
+		}
+		b, _ = o.Append(b) // which refuses pairs only
+		if f.inner {
+			b = append(b, 0, 0, 0, 0)
+		}
+	}
+	message = len(b)
+	if f.protocol != 0 {
+		return f.protocol.AppendMessage(b, t, name, seq), message
+	}
+	return thriftwire.AppendMessage(b, t, name, seq), message
+}
+
+// finish writes the lengths of what begin started, once the struct stands
+// behind it.
+func (f *form) finish(b []byte, message int, x *header.Transformer) ([]byte, error) {
+	switch f.dialect {
+	case transport.Framed, transport.FramedCompact:
+		binary.BigEndian.PutUint32(b, uint32(len(b)-message))
+	case transport.Header:
+		return x.Seal(b, 0, message, f.transform)
+	case transport.TTHeader:
+		if f.inner {
+			binary.BigEndian.PutUint32(b[message-framed.HeaderSize:], uint32(len(b)-message))
+		}
+		ttheader.Seal(b, 0)
+	}
+	return b, nil
+}
+
+// toBinary returns a struct of the form's protocol in the binary one.
+func (f *form) toBinary(b []byte) ([]byte, error) {
+	if f.protocol == 0 {
+		return b, nil
+	}
+	out, n := f.protocol.AppendToBinary(nil, b, thriftwire.Struct, maxNesting)
+	if n < 0 {
+		return nil, thriftwire.Error(n)
+	}
+	return out, nil
+}
+
+// appendStruct appends a struct of the binary protocol in the form's.
+func (f *form) appendStruct(dst, b []byte) ([]byte, error) {
+	if f.protocol == 0 {
+		return append(dst, b...), nil
+	}
+	out, n := f.protocol.AppendFromBinary(dst, b, thriftwire.Struct, maxNesting)
+	if n < 0 {
+		return dst, thriftwire.Error(n)
+	}
+	return out, nil
+}
