@@ -53,6 +53,7 @@ var House = Rules{
 		{"frugal", []string{"codec"}},
 		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},
 		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
+		{"dynamic/protobuf", []string{"dynamic", "schema", "diag", "wire/protowire"}},
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire", "diag"}},
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire/...", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},

@@ -1,0 +1,148 @@
+package protobuf_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/protobuf"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file holds a test for each defect known of other dynamic layers that
+// this one could have.
+
+func TestDefectUint64Above2To63IsNegative(t *testing.T) {
+	typ := shop(t)
+	b := protowire.AppendVarint(protowire.AppendTag(nil, 5, protowire.VarintType), math.MaxUint64)
+	entry := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), math.MaxUint64-1)
+	b = protowire.AppendBytes(protowire.AppendTag(b, 3, protowire.BytesType), entry)
+	v := protobuf.NewValue(typ, b)
+	n, err := v.Get(protobuf.Name("number"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := n.Uint(); u != math.MaxUint64 || err != nil {
+		t.Errorf("%d, %v", u, err)
+	}
+	if _, err := n.Int(); diag.CodeOf(err) != diag.OutOfRange {
+		t.Errorf("Int: %v", err)
+	}
+	x, err := v.Any()
+	if err != nil || x.(map[string]any)["number"] != uint64(math.MaxUint64) || x.(map[string]any)["ids"].(map[any]any)[uint64(math.MaxUint64-1)] != "" {
+		t.Errorf("%v, %v", x, err)
+	}
+	path, err := protobuf.ParsePath("ids[18446744073709551614]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := v.Get(path...); err != nil || !text.Exists() {
+		t.Errorf("%v, %v", text, err)
+	}
+	if text, err := v.Get(protobuf.Name("ids"), protobuf.IntKey(-2)); diag.CodeOf(err) != diag.TypeMismatch {
+		t.Errorf("%v, %v", text, err)
+	}
+	again, err := protobuf.AppendAny(nil, typ, x)
+	if y, _ := protobuf.NewValue(typ, again).Any(); err != nil || y.(map[string]any)["number"] != uint64(math.MaxUint64) {
+		t.Errorf("%v, %v", y, err)
+	}
+}
+
+func TestDefectOneofsAreUnknown(t *testing.T) {
+	typ := shop(t)
+	card := protowire.AppendString(protowire.AppendTag(nil, 6, protowire.BytesType), "1234")
+	voucher := protowire.AppendBytes(protowire.AppendTag(nil, 7, protowire.BytesType), nil)
+	for _, c := range []struct {
+		b         []byte
+		set, none string
+	}{{append(card, voucher...), "voucher", "card"}, {append(voucher, card...), "card", "voucher"}} {
+		v := protobuf.NewValue(typ, c.b)
+		set, err := v.Get(protobuf.Name(c.set))
+		none, err2 := v.Get(protobuf.Name(c.none))
+		if err != nil || err2 != nil || !set.Exists() || none.Exists() {
+			t.Errorf("%s: %v, %v, %v, %v", c.set, set, none, err, err2)
+		}
+	}
+	_, err := protobuf.AppendAny(nil, typ, map[string]any{"card": "1", "voucher": map[string]any{}})
+	checkFault(t, "two members", err, diag.InvalidUnion, "voucher")
+}
+
+func TestDefectEnumNamesAreUnknown(t *testing.T) {
+	typ := shop(t)
+	v, err := protobuf.MakeAny(typ, map[string]any{"state": "PAID"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, _ := v.Get(protobuf.Name("state"))
+	if name, err := state.EnumName(); name != "PAID" || err != nil {
+		t.Error(name, err)
+	}
+	_, err = protobuf.MakeAny(typ, map[string]any{"state": "LOST"})
+	checkFault(t, "an unknown name", err, diag.UnknownEnum, "state")
+}
+
+func TestDefectNumbersAreCutToSize(t *testing.T) {
+	typ := shop(t)
+	for path, value := range map[string]any{
+		"discount": int64(math.MaxInt32) + 1, "counts": []any{uint64(math.MaxUint64)}, "number": -1, "ids": map[any]any{-1: "a"},
+	} {
+		if _, err := protobuf.AppendAny(nil, typ, map[string]any{path: value}); diag.CodeOf(err) != diag.OutOfRange {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestDefectNestingIsFollowedWithoutALimit(t *testing.T) {
+	group := strings.Repeat("\x0b", 100_000) + strings.Repeat("\x0c", 100_000)
+	v := protobuf.NewMessage([]byte(group))
+	if err := v.Check(); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+	if _, err := v.Get(protobuf.Field(1)); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+	node := schema.NewStruct(schema.DeclSpec{Name: "Node"}, schema.PlainStruct)
+	node.Complete([]*schema.Field{schema.NewField(schema.FieldSpec{ID: 1, Name: "next", Type: node.Type()})})
+	loop := map[string]any{}
+	loop["next"] = loop // a Go value that contains itself ends at the limit too
+	if _, err := protobuf.AppendAny(nil, node.Type(), loop); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+	deep := []byte{}
+	for range 2000 {
+		deep = protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), deep)
+	}
+	if _, err := protobuf.NewValue(node.Type(), deep).Any(); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+	steps := make([]protobuf.Step, 2000)
+	for i := range steps {
+		steps[i] = protobuf.Field(1)
+	}
+	if _, err := protobuf.NewValue(node.Type(), deep).Get(steps...); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+}
+
+func TestDefectResultsReachPastTheBuffer(t *testing.T) {
+	typ := shop(t)
+	v, err := protobuf.MakeAny(typ, map[string]any{"name": "a", "items": []any{map[string]any{"name": "b"}}, "ids": map[any]any{1: "c"}, "state": 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(v.Raw())
+	for _, text := range []string{"name", "items", "items[0]", "items[0].name", "ids", "ids[1]", "state"} {
+		path, _ := protobuf.ParsePath(text)
+		part, err := v.Get(path...)
+		if err != nil || !part.Exists() || cap(part.Raw()) != len(part.Raw()) {
+			t.Errorf("%s: %v, capacity %d of %d", text, err, cap(part.Raw()), len(part.Raw()))
+		}
+		_ = append(part.Raw(), 'x')
+	}
+	if string(v.Raw()) != before {
+		t.Error("appending to a result changed the message")
+	}
+}

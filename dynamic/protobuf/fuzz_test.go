@@ -1,0 +1,64 @@
+package protobuf_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/dynamic/protobuf"
+)
+
+// FuzzRead reads any bytes along any paths: nothing may panic, and what Google's
+// library reads must be read as the same.
+func FuzzRead(f *testing.F) {
+	c := newCorpus(f, 1)
+	for i, md := range c.messages {
+		f.Add(uint64(i), c.draw(f, md), "items[0].name")
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, b []byte, text string) {
+		c := newCorpus(t, seed%64)
+		md := c.messages[seed/64%messageCount]
+		typ := c.schema(md)
+		v := protobuf.NewValue(typ, b)
+		compareCheck(t, c, md, b)
+		got, err := v.Any()
+		m, want := parse(md, b)
+		if want == nil {
+			if s := fmt.Sprintf("%#v", withoutZeros(got, typ)); err != nil || s != show(m) {
+				t.Errorf("got  %s, %v\nwant %s", s, err, show(m))
+			}
+			for _, path := range somePaths(c, typ, content(m)) {
+				if _, err := v.Get(path...); err != nil {
+					t.Errorf("%v: %v", path, err)
+				}
+			}
+		}
+		for it := v.Iterate(); it.Next(); {
+			_, _ = it.Value().Any()
+			_, _ = it.Value().Len()
+		}
+		for it := v.Node.Iterate(); it.Next(); {
+			_, _ = it.Value().Node.Any()
+		}
+		steps, err := protobuf.ParsePath(text)
+		if err != nil {
+			return
+		}
+		for _, n := range []protobuf.Value{v, {Node: v.Node}} {
+			one, err := n.Get(steps...)
+			path, err2 := protobuf.Compile(n.Type(), steps...)
+			if err2 != nil {
+				continue
+			}
+			two, err2 := path.Get(n.Node)
+			if (err == nil) != (err2 == nil) || string(one.Raw()) != string(two.Raw()) {
+				t.Errorf("%s: %x, %v and %x, %v", text, one.Raw(), err, two.Raw(), err2)
+			}
+			set, err := protobuf.CompileAll(n.Type(), steps, nil)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			_ = set.Get(n.Node, make([]protobuf.Value, 2))
+		}
+	})
+}
