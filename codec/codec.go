@@ -7,6 +7,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/lower"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/schema"
 )
 
 // Codec encodes and decodes structs of type T. It is safe for concurrent use.
@@ -69,6 +70,10 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) (int, error) {
 	return c.c.decoder.Decode(b, mem.Of(v), nil)
 }
 
+// Type returns the type that the tags of T state. It has no names of enumerators,
+// which tags do not tell, and no defaults.
+func (c *Codec[T]) Type() *schema.Type { return c.c.typ }
+
 // Engine returns the name of the engine that runs, as EngineKind's String does.
 func (c *Codec[T]) Engine() string { return c.c.engine }
 
@@ -81,6 +86,7 @@ var errNil = &TypeError{Type: reflect.TypeFor[any](), Reason: "a nil pointer"}
 
 // compiled is what a type and a set of options come down to.
 type compiled struct {
+	typ     *schema.Type
 	engine  string
 	aliases bool
 	encoder engine.Encoder
@@ -115,7 +121,7 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 	if err != nil {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}
-	out := &compiled{engine: e.Name(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
+	out := &compiled{typ: layout.Def.Type(), engine: e.Name(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
 	if out.encoder, err = e.Encoder(progs[plan.Encode], progs[plan.Size], binding, c.encode); err != nil {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}

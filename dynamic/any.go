@@ -29,11 +29,16 @@ type Entry struct{ Key, Value any }
 // is a string. Fields that the schema does not have are left out. Of a field
 // or key that stands twice the last counts. Memory is in proportion to
 // the message, at most some hundred bytes for each of its bytes.
-func (v Value) Any() (any, error) {
+func (v Value) Any() (any, error) { return v.asAny(false) }
+
+// AnyByID is Any with every struct as a map[int16]any by field id.
+func (v Value) AnyByID() (any, error) { return v.asAny(true) }
+
+func (v Value) asAny(byID bool) (any, error) {
 	if !v.Exists() {
 		return nil, notFound()
 	}
-	r := anyReader{v.data, v.proto}
+	r := anyReader{v.data, v.proto, byID}
 	out, _, f := r.value(0, v.typ, v.schema, maxDepth)
 	if f != nil {
 		return nil, f
@@ -47,6 +52,7 @@ func (n Node) Any() (any, error) { return Value{Node: n}.Any() }
 type anyReader struct {
 	b     []byte
 	proto Protocol
+	byID  bool // structs are maps by id
 }
 
 // value returns the value of type t at pos and the place after it.
@@ -113,7 +119,10 @@ func (r *anyReader) structure(pos int, typ *schema.Type, depth int) (any, int, *
 	if typ == nil {
 		return r.unknown(pos, depth)
 	}
-	out := map[string]any{}
+	byName, byID := map[string]any{}, map[int16]any(nil)
+	if r.byID {
+		byName, byID = nil, map[int16]any{}
+	}
 	var last int16
 	for {
 		h, n := r.proto.field(r.b[pos:], last)
@@ -121,7 +130,10 @@ func (r *anyReader) structure(pos int, typ *schema.Type, depth int) (any, int, *
 			return nil, pos, fault(n, pos)
 		}
 		if h.Type == thriftwire.Stop {
-			return out, pos + n, nil
+			if r.byID {
+				return byID, pos + n, nil
+			}
+			return byName, pos + n, nil
 		}
 		last = h.ID
 		field := typ.Struct().FieldByID(int32(h.ID))
@@ -140,7 +152,11 @@ func (r *anyReader) structure(pos int, typ *schema.Type, depth int) (any, int, *
 		if f != nil {
 			return nil, end, f.Field(field.Name())
 		}
-		out[field.Name()], pos = v, end
+		if pos = end; r.byID {
+			byID[h.ID] = v
+		} else {
+			byName[field.Name()] = v
+		}
 	}
 }
 
