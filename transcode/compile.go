@@ -2,7 +2,6 @@ package transcode
 
 import (
 	"fmt"
-	"hash/maphash"
 	"math"
 	"slices"
 	"sort"
@@ -33,11 +32,16 @@ type structTable struct {
 
 // field is a field of a structTable.
 type field struct {
-	typ    typ
-	head   [3]byte // the field's header on the wire
-	id     int16
-	name   string
-	quoted []byte // "name": as JSON
+	typ      typ
+	head     [3]byte // the field's header on the wire
+	id       int16
+	name     string
+	quoted   []byte    // "name": as JSON
+	expect   expected  // quoted again, to compare it quickly
+	words    [3]uint64 // the beginning of quoted
+	headWord uint32    // head as the first bytes of a word
+	scalar   bool      // of a kind that plainMembers reads
+	written  bool      // of a kind that plainFields writes
 	// What stands for the absent field, header or name included; nil if nothing does.
 	absentThrift, absentJSON []byte
 }
@@ -47,6 +51,7 @@ type field struct {
 type typ struct {
 	kind    schema.Kind
 	wire    thriftwire.Type
+	size    int  // the least on the wire
 	textKey bool // a map whose JSON is an object
 	key     *typ
 	elem    *typ
@@ -63,7 +68,7 @@ const denseLimit = 1024
 type Converter struct {
 	root    typ
 	opts    options
-	seed    maphash.Seed
+	secret  secret
 	scratch sync.Pool // of *scratch
 }
 
@@ -85,7 +90,7 @@ func New(t *schema.StructDef, opts ...Option) (*Converter, error) {
 func newOptions() options { return options{maxDepth: DefaultMaxDepth, maxSize: DefaultMaxSize} }
 
 func newConverter(o options) *Converter {
-	c := &Converter{seed: maphash.MakeSeed(), opts: o}
+	c := &Converter{secret: newSecret(), opts: o}
 	c.scratch.New = func() any { return new(scratch) }
 	return c
 }
@@ -132,7 +137,7 @@ func (k *compiler) typ(t *schema.Type) (typ, error) {
 	if int(kind) >= len(wireTypes) || wireTypes[kind] == thriftwire.Stop {
 		return typ{}, diag.NewFault(diag.Unsupported, -1, "a value of type "+t.String()+" has no JSON form")
 	}
-	out := typ{kind: kind, wire: wireTypes[kind]}
+	out := typ{kind: kind, wire: wireTypes[kind], size: wireTypes[kind].MinSize()}
 	var err error
 	switch kind {
 	case schema.I8:
@@ -188,9 +193,15 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 			return nil, err
 		}
 		id := int16(f.ID())
+		head := [3]byte(thriftwire.AppendField(nil, t.wire, id))
+		quoted := append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		s.fields[i] = field{
-			typ: t, id: id, name: names[i], quoted: append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':'),
-			head: [3]byte(thriftwire.AppendField(nil, t.wire, id)),
+			typ: t, id: id, name: names[i], quoted: quoted, expect: expect(quoted),
+			scalar: t.kind <= schema.Binary, written: k.conv.opts.writesPlainly(t.kind),
+			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
+		}
+		for j, c := range quoted[:min(len(quoted), shortName)] {
+			s.fields[i].words[j/8] |= uint64(c) << (j % 8 * 8)
 		}
 		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing && !s.union {
 			s.required[i/64] |= 1 << (i % 64)

@@ -55,7 +55,8 @@ func (k *compiler) absent(s *structTable, i int, f *schema.Field) *diag.Fault {
 		return nil
 	}
 	thrift := k.appendConstant(nil, &out.typ, value)
-	w := toJSON{k.conv.start(nil, thrift)}
+	var w toJSON
+	w.start(k.conv, nil, thrift)
 	json, p := w.value(append([]byte(nil), out.quoted...), 0, &out.typ)
 	if p < 0 {
 		return w.fault

@@ -2,7 +2,9 @@ package transcode
 
 import (
 	"bytes"
+	"encoding/binary"
 	"hash/maphash"
+	"math/bits"
 )
 
 // This file finds map keys and set elements that stand twice.
@@ -57,9 +59,37 @@ func (c *Converter) release(s *scratch) {
 }
 
 // add notes buf[out:] as the next key.
-func (s *scratch) add(seed maphash.Seed, buf []byte, in, out int) {
-	h := maphash.Bytes(seed, buf[out:])
-	s.entries = append(s.entries, entry{hash: uint32(h), in: uint32(in), out: uint32(out), size: uint32(len(buf) - out)})
+func (s *scratch) add(secret *secret, buf []byte, in, out int) {
+	s.entries = append(s.entries, entry{hash: secret.hash(buf[out:]), in: uint32(in), out: uint32(out), size: uint32(len(buf) - out)})
+}
+
+// secret makes hashes that nobody outside can foresee, so that hostile keys
+// cannot be chosen to collide.
+type secret struct {
+	seed maphash.Seed
+	mix  [2]uint64
+}
+
+func newSecret() secret {
+	seed := maphash.MakeSeed()
+	return secret{seed: seed, mix: [2]uint64{maphash.Bytes(seed, []byte{0}), maphash.Bytes(seed, []byte{1})}}
+}
+
+// hash mixes all bytes of a short key, which most are, in one multiplication.
+func (s *secret) hash(b []byte) uint32 {
+	var head, tail uint64
+	switch n := len(b); {
+	case n > 16:
+		return uint32(maphash.Bytes(s.seed, b))
+	case n >= 8:
+		head, tail = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[n-8:])
+	case n >= 4:
+		head, tail = uint64(binary.LittleEndian.Uint32(b)), uint64(binary.LittleEndian.Uint32(b[n-4:]))
+	case n > 0:
+		head, tail = uint64(b[0]), uint64(b[n/2])<<8|uint64(b[n-1])
+	}
+	hi, lo := bits.Mul64(head^s.mix[0], tail^s.mix[1])
+	return uint32(hi ^ lo)
 }
 
 // fewEntries is the number up to which all pairs are compared.

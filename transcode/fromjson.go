@@ -20,7 +20,8 @@ type fromJSON struct{ state }
 // to dst, which must not overlap json. Fields are written in the order in which they stand. On an error
 // dst comes back as it was. The result does not alias json.
 func (c *Converter) AppendThrift(dst, json []byte) ([]byte, error) {
-	r := fromJSON{c.start(dst, json)}
+	var r fromJSON
+	r.start(c, dst, json)
 	out, err := c.whole(&r, dst, &c.root)
 	if err != nil {
 		return dst, err
@@ -73,52 +74,30 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	}
 	r.depth--
 	set := r.open(len(t.fields))
-	count, next := 0, 0
+	in := r.in
+	at := run{}
 	p = r.space(p + 1)
-	if p < len(r.in) && r.in[p] == '}' {
+	more := p >= len(in) || in[p] != '}'
+	if !more {
 		p++
-	} else {
-		for {
-			var i int
-			at := p
-			if i, p = r.name(p, t, next); p < 0 {
-				return dst, p
-			}
-			switch {
-			case i < 0:
-				if p = r.unknown(p, at, t); p < 0 {
-					return dst, p
-				}
-			case p < len(r.in) && r.in[p] == 'n' && r.null(p):
-				if r.mark(&set, i) {
-					return dst, r.twice(at, t, &t.fields[i])
-				}
-				r.markNull(&set, len(t.fields), i)
-				p += len("null")
-			default:
-				f := &t.fields[i]
-				if r.mark(&set, i) {
-					return dst, r.twice(at, t, f)
-				}
-				dst = append(dst, f.head[0], f.head[1], f.head[2])
-				if dst, p = r.value(dst, p, &f.typ); p < 0 {
-					r.fault.Field(f.name)
-					return dst, p
-				}
-				next = i + 1
-				count++
-			}
-			var more bool
-			if p, more = r.next(p, '}'); !more {
-				break
-			}
+	}
+	for more {
+		if at.seen = set.word; at.next < len(t.fields) && t.fields[at.next].scalar {
+			dst, p, at = r.plainMembers(dst, p, t, at)
+			set.word = at.seen
 		}
-		if p < 0 {
+		if !at.done {
+			dst, p = r.anyMember(dst, p, t, &set, &at)
+		}
+		if at.done = false; p < 0 {
+			return dst, p
+		}
+		if p, more = r.next(p, '}'); p < 0 {
 			return dst, p
 		}
 	}
-	if t.union && count != 1 {
-		return dst, r.badUnion(start, t, count)
+	if t.union && at.count != 1 {
+		return dst, r.badUnion(start, t, at.count)
 	}
 	if t.needs {
 		if dst, p = r.absent(dst, p, start, t, &set); p < 0 {
@@ -130,6 +109,32 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	if dst = append(dst, byte(thriftwire.Stop)); len(dst) > r.limit {
 		return dst, r.tooLarge(start)
 	}
+	return dst, p
+}
+
+// anyMember reads the member at p.
+func (r *fromJSON) anyMember(dst []byte, p int, t *structTable, set *fields, at *run) ([]byte, int) {
+	start := p
+	i, p := r.name(p, t, at.next)
+	if p < 0 {
+		return dst, p
+	}
+	switch {
+	case i < 0:
+		return dst, r.unknown(p, start, t)
+	case r.mark(set, i):
+		return dst, r.twice(start, t, &t.fields[i])
+	case p < len(r.in) && r.in[p] == 'n' && r.null(p):
+		r.markNull(set, len(t.fields), i)
+		return dst, p + len("null")
+	}
+	f := &t.fields[i]
+	dst = append(dst, f.head[0], f.head[1], f.head[2])
+	if dst, p = r.value(dst, p, &f.typ); p < 0 {
+		r.fault.Field(f.name)
+	}
+	at.next = i + 1
+	at.count++
 	return dst, p
 }
 
@@ -153,11 +158,8 @@ func (r *fromJSON) next(p int, end byte) (int, bool) {
 // if it is unknown, and the position of the value. The field at next is the
 // likeliest.
 func (r *fromJSON) name(p int, t *structTable, next int) (int, int) {
-	if next < len(t.fields) {
-		q := t.fields[next].quoted
-		if len(r.in)-p >= len(q) && string(r.in[p:p+len(q)]) == string(q) {
-			return next, r.space(p + len(q))
-		}
+	if next < len(t.fields) && t.fields[next].expect.at(r.in, p) {
+		return next, r.space(p + t.fields[next].expect.size)
 	}
 	n, escaped := r.skipString(p)
 	if n < 0 {
@@ -263,12 +265,16 @@ func (r *fromJSON) list(dst []byte, p int, t *typ) ([]byte, int) {
 			return dst, p
 		}
 		if unique {
-			r.mem.add(r.conv.seed, dst[r.base:], at, from-r.base)
+			r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
 		}
 		if len(dst) > r.limit {
 			return dst, r.tooLarge(at)
 		}
 		i++
+		if p+1 < len(r.in) && r.in[p] == ',' && r.in[p+1] > ' ' {
+			p++
+			continue
+		}
 		var more bool
 		if p, more = r.next(p, ']'); more {
 			continue
@@ -327,6 +333,10 @@ func (r *fromJSON) mapping(dst []byte, p int, t *typ) ([]byte, int) {
 			return dst, r.tooLarge(at)
 		}
 		i++
+		if p+1 < len(r.in) && r.in[p] == ',' && r.in[p+1] > ' ' {
+			p++
+			continue
+		}
 		var more bool
 		if p, more = r.next(p, last); more {
 			continue
@@ -354,9 +364,11 @@ func (r *fromJSON) member(dst []byte, p int, t *typ, unique bool) ([]byte, int) 
 	}
 	end := p
 	if unique {
-		r.mem.add(r.conv.seed, dst[r.base:], at, from-r.base)
+		r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
 	}
-	if p = r.colon(p); p < 0 {
+	if p+1 < len(r.in) && r.in[p] == ':' && r.in[p+1] > ' ' {
+		p++
+	} else if p = r.colon(p); p < 0 {
 		return dst, p
 	}
 	if dst, p = r.value(dst, p, t.elem); p < 0 {
@@ -378,7 +390,7 @@ func (r *fromJSON) pair(dst []byte, p int, t *typ, i int, unique bool) ([]byte, 
 		return dst, p
 	}
 	if unique {
-		r.mem.add(r.conv.seed, dst[r.base:], at, from-r.base)
+		r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
 	}
 	var more bool
 	if p, more = r.next(p, ']'); more {

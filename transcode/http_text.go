@@ -73,7 +73,7 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 				return dst, false
 			}
 			if unique {
-				r.mem.add(r.conv.seed, dst[r.base:], 0, from-r.base)
+				r.mem.add(&r.conv.secret, dst[r.base:], 0, from-r.base)
 			}
 		}
 	}

@@ -88,7 +88,8 @@ func (c *Method) AppendResultJSONBase(dst, thrift []byte) (out []byte, field *sc
 	if c.result == nil {
 		return dst, nil, nil, diag.NewFault(diag.Unsupported, -1, c.def.Name()+" is oneway and has no result")
 	}
-	w := toJSON{c.result.start(dst, thrift)}
+	var w toJSON
+	w.start(c.result, dst, thrift)
 	if c.result.opts.base {
 		w.http = &w.memory().http
 	}
@@ -177,7 +178,8 @@ func (c *Method) AppendResultThrift(dst []byte, field *schema.Field, json []byte
 		return dst, diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("%s has no result or exception %s", c.def.Name(), field.Name()))
 	}
 	f := &c.result.root.strct.fields[field.Index()]
-	r := fromJSON{c.result.start(dst, json)}
+	var r fromJSON
+	r.start(c.result, dst, json)
 	out, err := c.result.whole(&r, append(dst, f.head[:]...), &f.typ)
 	if err != nil {
 		return dst, err

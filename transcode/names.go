@@ -63,6 +63,41 @@ func hashName(b []byte) uint32 {
 	return uint32((h * 0xd6e8feb86659fd93) >> 32)
 }
 
+// expected is a text that is likely to stand at a place of the input, as the
+// words that it begins and ends with.
+type expected struct {
+	first, last uint64
+	mask        uint64 // what counts of both words
+	tail        int    // where the last word starts
+	size, room  int    // of the text, and of the input that is looked at
+	middle      string // what is between the words
+}
+
+func expect(text []byte) expected {
+	e := expected{mask: ^uint64(0), size: len(text), room: max(len(text), 8), tail: max(len(text)-8, 0)}
+	word := make([]byte, e.room)
+	copy(word, text)
+	e.first, e.last = binary.LittleEndian.Uint64(word), binary.LittleEndian.Uint64(word[e.tail:])
+	if len(text) < 8 {
+		e.mask >>= 64 - 8*len(text)
+	}
+	if e.tail > 8 {
+		e.middle = string(text[8:e.tail])
+	}
+	return e
+}
+
+// at reports whether the text stands at p. It may say no near the end of in
+// where it does.
+func (e *expected) at(in []byte, p int) bool {
+	if len(in)-p < e.room {
+		return false
+	}
+	in = in[p : p+e.room]
+	return (binary.LittleEndian.Uint64(in)^e.first)&e.mask|(binary.LittleEndian.Uint64(in[e.tail:])^e.last)&e.mask == 0 &&
+		(len(e.middle) == 0 || string(in[8:8+len(e.middle)]) == e.middle)
+}
+
 // enumTable is an enum.
 type enumTable struct {
 	name   string

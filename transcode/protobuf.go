@@ -1,8 +1,6 @@
 package transcode
 
 import (
-	"hash/maphash"
-
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -73,7 +71,7 @@ func NewProtobuf(t *schema.StructDef, opts ...Option) (*ProtobufConverter, error
 	for _, o := range opts {
 		o(&c.conv.opts)
 	}
-	c.conv.seed = maphash.MakeSeed()
+	c.conv.secret = newSecret()
 	c.conv.scratch.New = func() any { return new(scratch) }
 	k := newProtoCompiler(&c.conv)
 	var err error

@@ -315,7 +315,7 @@ func (r *protoFromJSON) entry(dst []byte, p int, f *protoField, unique bool) ([]
 	dst = closeLength(dst, from)
 	if unique {
 		from = len(dst) - size // where the entry lies now
-		r.mem.add(r.conv.seed, dst[r.base:from+key], at, from-r.base)
+		r.mem.add(&r.conv.secret, dst[r.base:from+key], at, from-r.base)
 	}
 	return dst, p
 }

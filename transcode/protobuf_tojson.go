@@ -365,7 +365,7 @@ func (w *protoToJSON) entry(dst, in []byte, p int, f *protoField) ([]byte, int) 
 	if p < 0 {
 		return dst, p
 	}
-	w.mem.add(w.conv.seed, dst[w.base:], at, from-w.base)
+	w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
 	end := len(dst)
 	dst = append(dst, ':')
 	if p < len(in) && in[p] == valueNumber|byte(f.typ.wire) {

@@ -25,8 +25,17 @@ type state struct {
 // failed is the input position after an error.
 const failed = -1
 
-func (c *Converter) start(dst, in []byte) state {
-	return state{conv: c, in: in, base: len(dst), limit: len(dst) + c.opts.maxSize, depth: c.opts.maxDepth}
+// start prepares s, which is new, for a conversion by c. (A whole state that is
+// returned would be copied, in a way that has the copy wait for what was
+// written last.)
+func (s *state) start(c *Converter, dst, in []byte) {
+	s.conv, s.in = c, in
+	s.base, s.limit, s.depth = len(dst), len(dst)+c.opts.maxSize, c.opts.maxDepth
+}
+
+func (c *Converter) start(dst, in []byte) (s state) {
+	s.start(c, dst, in)
+	return s
 }
 
 // tooLong checks the size of the input.

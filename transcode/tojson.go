@@ -22,7 +22,8 @@ type toJSON struct{ state }
 // the fields on the wire. On an error dst comes back as it was and n is 0. The
 // result does not alias thrift.
 func (c *Converter) AppendJSON(dst, thrift []byte) (out []byte, n int, err error) {
-	w := toJSON{c.start(dst, thrift)}
+	var w toJSON
+	w.start(c, dst, thrift)
 	p := failed
 	out = dst
 	if !w.tooLong() {
@@ -52,9 +53,14 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	}
 	w.depth--
 	set := w.open(len(t.fields))
-	count, next := 0, 0
+	var at run
 	dst = append(dst, '{')
 	for {
+		if at.next < len(t.fields) && t.fields[at.next].written {
+			at.seen = set.word
+			dst, p, at = w.plainFields(dst, p, t, at)
+			set.word = at.seen
+		}
 		if p >= len(w.in) {
 			return dst, w.wireError(thriftwire.ErrEOF, p)
 		}
@@ -62,31 +68,12 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 			p++
 			break
 		}
-		i, at := -1, p
-		if i, p = w.header(p, t, next); p < 0 {
+		if dst, p = w.anyField(dst, p, t, &set, &at); p < 0 {
 			return dst, p
 		}
-		count++
-		if i < 0 {
-			if p = w.unknown(p, at, t); p < 0 {
-				return dst, p
-			}
-			continue
-		}
-		f := &t.fields[i]
-		if w.mark(&set, i) {
-			return dst, w.twice(at, t, f)
-		}
-		dst = append(dst, f.quoted...)
-		if dst, p = w.value(dst, p, &f.typ); p < 0 {
-			w.fault.Field(f.name)
-			return dst, p
-		}
-		dst = append(dst, ',')
-		next = i + 1
 	}
-	if t.union && count != 1 {
-		return dst, w.badUnion(start, t, count)
+	if t.union && at.count != 1 {
+		return dst, w.badUnion(start, t, at.count)
 	}
 	if t.needs {
 		if dst, p = w.absent(dst, p, t, &set); p < 0 {
@@ -99,6 +86,29 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 		return dst, w.tooLarge(start)
 	}
 	return dst, p
+}
+
+// anyField writes the field at p.
+func (w *toJSON) anyField(dst []byte, p int, t *structTable, set *fields, at *run) ([]byte, int) {
+	i, start := -1, p
+	if i, p = w.header(p, t, at.next); p < 0 {
+		return dst, p
+	}
+	at.count++
+	if i < 0 {
+		return dst, w.unknown(p, start, t)
+	}
+	f := &t.fields[i]
+	if w.mark(set, i) {
+		return dst, w.twice(start, t, f)
+	}
+	dst = append(dst, f.quoted...)
+	if dst, p = w.value(dst, p, &f.typ); p < 0 {
+		w.fault.Field(f.name)
+		return dst, p
+	}
+	at.next = i + 1
+	return append(dst, ','), p
 }
 
 // header reads a field's header and returns the index of the field, -1 if the
@@ -245,7 +255,7 @@ func (w *toJSON) member(dst []byte, p int, t *typ, unique bool) ([]byte, int) {
 		return dst, p
 	}
 	if unique {
-		w.mem.add(w.conv.seed, dst[w.base:], at, from-w.base)
+		w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
 	}
 	end := len(dst)
 	dst = append(dst, ':')
@@ -265,7 +275,7 @@ func (w *toJSON) pair(dst []byte, p int, t *typ, i int, unique bool) ([]byte, in
 		return dst, p
 	}
 	if unique {
-		w.mem.add(w.conv.seed, dst[w.base:], at, from-w.base)
+		w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
 	}
 	dst = append(dst, ',')
 	if dst, p = w.value(dst, p, t.elem); p < 0 {

@@ -3,37 +3,17 @@ package jsonwire
 // This file calls the assembly for amd64. What is not said to need more needs
 // SSE2, which every such processor has.
 
-// copyText copies n bytes from src to dst, but stops at the first quote,
-// backslash or control character. It returns how many bytes it has taken
-// before that, and a number other than 0 if one of them is not ASCII. n must be
-// at least 16; up to n bytes of dst may be overwritten.
+// run is plainRun.
 //
 //go:noescape
-func copyText(dst, src *byte, n int) (end int, high uint32)
-
-// scanText is copyText without the copy.
-//
-//go:noescape
-func scanText(src *byte, n int) (end int, high uint32)
-
-// run is plainRun from i on.
-func run(b []byte, i int) (end int, ascii bool) {
-	if len(b)-i >= 16 {
-		n, high := scanText(&b[i], len(b)-i)
-		return i + n, high == 0
-	}
-	return plainRun(b, i)
-}
+func run(b []byte, i int) (end int, ascii bool)
 
 // copyRun copies the plain text at the front of src to dst, as far as both
-// reach, and returns its length and whether it is ASCII.
-func copyRun(dst, src []byte) (n int, ascii bool) {
-	if n = min(len(dst), len(src)); n >= 16 {
-		n, high := copyText(&dst[0], &src[0], n)
-		return n, high == 0
-	}
-	return plainCopyRun(dst, src)
-}
+// reach, and returns its length and whether it is ASCII. Bytes of dst after it
+// may be overwritten.
+//
+//go:noescape
+func copyRun(dst, src []byte) (n int, ascii bool)
 
 // decodeBlocks reads n characters of standard base64, sixteen at a time, as long
 // as all belong to the alphabet, and returns how many it has read. It writes

@@ -28,24 +28,41 @@ GLOBL ·sixteen<>(SB), RODATA|NOPTR, $48
 	MOVOU ·sixteen<>+0x00(SB), X8; \
 	MOVOU ·sixteen<>+0x10(SB), X9; \
 	MOVOU ·sixteen<>+0x20(SB), X10; \
-	PXOR X7, X7; \
-	XORQ AX, AX
+	PXOR X7, X7
 
-// SEEN sets R10 if X7 or the bytes of X0 up to the lowest bit of R8 have a
-// highest bit.
-#define SEEN \
+// ASCII sets R10 to 1 if neither X7 nor the bytes of X0 up to the lowest bit of
+// R8 have a highest bit, else to 0.
+#define ASCII \
 	PMOVMSKB X0, R10; \
 	LEAL -1(R8), R11; \
 	XORL R8, R11; \
 	ANDL R11, R10; \
 	PMOVMSKB X7, R11; \
-	ORL R11, R10
+	ORL R11, R10; \
+	SETEQ R10
 
-// func copyText(dst, src *byte, n int) (end int, high uint32)
-TEXT ·copyText(SB), NOSPLIT, $0-36
-	MOVQ dst+0(FP), DI
-	MOVQ src+8(FP), SI
-	MOVQ n+16(FP), CX
+// SHORT goes to yes if the byte in R8 ends a run of plain text, else notes in
+// R10 whether it is ASCII.
+#define SHORT(yes) \
+	CMPB R8, $0x22; \
+	JEQ yes; \
+	CMPB R8, $0x5c; \
+	JEQ yes; \
+	CMPB R8, $0x20; \
+	JCS yes; \
+	ORL R8, R10
+
+// func copyRun(dst, src []byte) (n int, ascii bool)
+TEXT ·copyRun(SB), NOSPLIT, $0-57
+	MOVQ dst_base+0(FP), DI
+	MOVQ dst_len+8(FP), CX
+	MOVQ src_base+24(FP), SI
+	MOVQ src_len+32(FP), DX
+	CMPQ DX, CX
+	CMOVQLT DX, CX
+	XORQ AX, AX
+	CMPQ CX, $16
+	JLT copyShort
 	CONSTANTS
 	MOVQ $16, DX
 copyBlock:
@@ -65,24 +82,46 @@ copyBlock:
 	MOVQ CX, DX
 	JMP copyBlock
 copyFound:
-	SEEN
+	ASCII
 	BSFL R8, R8
 	ADDQ R8, AX
-	MOVQ AX, end+24(FP)
-	MOVL R10, high+32(FP)
+	MOVQ AX, n+48(FP)
+	MOVB R10, ascii+56(FP)
 	RET
 copyEnd:
 	PMOVMSKB X7, R10
-	MOVQ AX, end+24(FP)
-	MOVL R10, high+32(FP)
+	TESTL R10, R10
+	SETEQ R10
+	MOVQ AX, n+48(FP)
+	MOVB R10, ascii+56(FP)
+	RET
+copyShort:
+	XORL R10, R10
+	JMP copyNext
+copyByte:
+	MOVBLZX (SI)(AX*1), R8
+	SHORT(copyStop)
+	MOVB R8, (DI)(AX*1)
+	INCQ AX
+copyNext:
+	CMPQ AX, CX
+	JLT copyByte
+copyStop:
+	CMPL R10, $0x80
+	SETCS R10
+	MOVQ AX, n+48(FP)
+	MOVB R10, ascii+56(FP)
 	RET
 
-// func scanText(src *byte, n int) (end int, high uint32)
-TEXT ·scanText(SB), NOSPLIT, $0-28
-	MOVQ src+0(FP), SI
-	MOVQ n+8(FP), CX
+// func run(b []byte, i int) (end int, ascii bool)
+TEXT ·run(SB), NOSPLIT, $0-41
+	MOVQ b_base+0(FP), SI
+	MOVQ b_len+8(FP), CX
+	MOVQ i+24(FP), AX
+	LEAQ 16(AX), DX
+	CMPQ DX, CX
+	JGT scanShort
 	CONSTANTS
-	MOVQ $16, DX
 scanBlock:
 	MOVOU (SI)(AX*1), X0
 	SPECIAL
@@ -98,14 +137,32 @@ scanBlock:
 	MOVQ CX, DX
 	JMP scanBlock
 scanFound:
-	SEEN
+	ASCII
 	BSFL R8, R8
 	ADDQ R8, AX
-	MOVQ AX, end+16(FP)
-	MOVL R10, high+24(FP)
+	MOVQ AX, end+32(FP)
+	MOVB R10, ascii+40(FP)
 	RET
 scanEnd:
 	PMOVMSKB X7, R10
-	MOVQ AX, end+16(FP)
-	MOVL R10, high+24(FP)
+	TESTL R10, R10
+	SETEQ R10
+	MOVQ AX, end+32(FP)
+	MOVB R10, ascii+40(FP)
+	RET
+scanShort:
+	XORL R10, R10
+	JMP scanNext
+scanByte:
+	MOVBLZX (SI)(AX*1), R8
+	SHORT(scanStop)
+	INCQ AX
+scanNext:
+	CMPQ AX, CX
+	JLT scanByte
+scanStop:
+	CMPL R10, $0x80
+	SETCS R10
+	MOVQ AX, end+32(FP)
+	MOVB R10, ascii+40(FP)
 	RET

@@ -2,11 +2,12 @@
 
 package jsonwire
 
-// run is plainRun from i on.
+// run is plainRun.
 func run(b []byte, i int) (end int, ascii bool) { return plainRun(b, i) }
 
 // copyRun copies the plain text at the front of src to dst, as far as both
-// reach, and returns its length and whether it is ASCII.
+// reach, and returns its length and whether it is ASCII. Bytes of dst after it
+// may be overwritten.
 func copyRun(dst, src []byte) (n int, ascii bool) { return plainCopyRun(dst, src) }
 
 // decodeSome reads no groups: AppendUnbase64 reads them all.

@@ -1,0 +1,117 @@
+package transcode
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file reads Thrift and writes JSON: runs of fields as most writers write
+// them.
+
+// fieldRoom is what plainFields has room for before each: a name up to shortName,
+// and a number.
+const (
+	fieldRoom = 64
+	shortName = 24
+)
+
+// writesPlainly reports whether plainFields writes values of that kind.
+func (o *options) writesPlainly(kind schema.Kind) bool {
+	switch kind {
+	case schema.Bool, schema.I8, schema.I16, schema.I32, schema.Double:
+		return true
+	case schema.I64:
+		return !o.int64Strings
+	case schema.String:
+		return !o.lossyText
+	case schema.Binary:
+		return !o.rawBinary
+	}
+	return false
+}
+
+// plainFields writes fields as long as they stand in the order of the schema, hold
+// scalars or text, and nothing is wrong with them. It stops before the first
+// that is otherwise, which only structure's own loop can write, skip or refuse.
+func (w *toJSON) plainFields(dst []byte, p int, t *structTable, s run) ([]byte, int, run) {
+	in := w.in
+	for s.next < min(len(t.fields), 64) && t.fields[s.next].written {
+		f := &t.fields[s.next]
+		bit := uint64(1) << s.next
+		// Four bytes are there: a value has one, and a struct ends with another.
+		if len(in)-p < 4 || binary.LittleEndian.Uint32(in[p:])&0xffffff != f.headWord || s.seen&bit != 0 {
+			break
+		}
+		n := len(dst)
+		if cap(dst)-n < fieldRoom {
+			dst = slices.Grow(dst, fieldRoom)
+		}
+		if size := len(f.quoted); size <= shortName {
+			b := dst[n : n+shortName]
+			binary.LittleEndian.PutUint64(b, f.words[0])
+			binary.LittleEndian.PutUint64(b[8:], f.words[1])
+			binary.LittleEndian.PutUint64(b[16:], f.words[2])
+			dst = dst[:n+size]
+		} else {
+			dst = append(dst, f.quoted...)
+		}
+		q := p + 3
+		size := f.typ.size
+		if len(in)-q < size {
+			return dst[:n], p, s
+		}
+		switch f.typ.kind {
+		case schema.Bool:
+			if in[q] != 0 {
+				dst = append(dst, "true"...)
+			} else {
+				dst = append(dst, "false"...)
+			}
+		case schema.I8:
+			dst = jsonwire.AppendInt(dst, int64(int8(in[q])))
+		case schema.I16:
+			dst = jsonwire.AppendInt(dst, int64(int16(binary.BigEndian.Uint16(in[q:]))))
+		case schema.I32:
+			dst = jsonwire.AppendInt(dst, int64(int32(binary.BigEndian.Uint32(in[q:]))))
+		case schema.I64:
+			dst = jsonwire.AppendInt(dst, int64(binary.BigEndian.Uint64(in[q:])))
+		case schema.Double:
+			v := math.Float64frombits(binary.BigEndian.Uint64(in[q:]))
+			if v-v != 0 {
+				return dst[:n], p, s
+			}
+			dst = jsonwire.AppendFloat(dst, v, 64)
+		case schema.String:
+			b, m := thriftwire.ConsumeBytes(in[q:])
+			if m < 0 {
+				return dst[:n], p, s
+			}
+			var ok bool
+			if dst, ok = jsonwire.AppendQuoted(dst, b); !ok || len(dst) > w.limit {
+				return dst[:n], p, s
+			}
+			size = m
+		case schema.Binary:
+			b, m := thriftwire.ConsumeBytes(in[q:])
+			if m < 0 {
+				return dst[:n], p, s
+			}
+			dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
+			if len(dst) > w.limit {
+				return dst[:n], p, s
+			}
+			size = m
+		}
+		dst = append(dst, ',')
+		p = q + size
+		s.seen |= bit
+		s.next++
+		s.count++
+	}
+	return dst, p, s
+}
