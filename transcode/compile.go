@@ -197,7 +197,7 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		quoted := append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		s.fields[i] = field{
 			typ: t, id: id, name: names[i], quoted: quoted, expect: expect(quoted),
-			scalar: t.kind <= schema.Binary, written: k.conv.opts.writesPlainly(t.kind),
+			scalar: t.kind < schema.Binary || t.kind == schema.Binary && !k.conv.opts.rawBinary, written: k.conv.opts.writesPlainly(t.kind),
 			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
 		}
 		for j, c := range quoted[:min(len(quoted), shortName)] {

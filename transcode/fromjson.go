@@ -258,7 +258,11 @@ func (r *fromJSON) list(dst []byte, p int, t *typ) ([]byte, int) {
 	if unique {
 		base = len(r.memory().entries)
 	}
-	for i := 0; ; {
+	i := 0
+	if !unique && t.elem.kind <= schema.String {
+		dst, p, i = r.elements(dst, p, t.elem.kind)
+	}
+	for {
 		at, from := p, len(dst)
 		if dst, p = r.value(dst, p, t.elem); p < 0 {
 			r.fault.Index(i)

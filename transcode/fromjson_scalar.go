@@ -20,25 +20,25 @@ func (r *fromJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
 	case schema.Bool:
 		return r.boolean(dst, p)
 	case schema.I8:
-		if v, n := jsonwire.ConsumeInt(r.in[p:], 8); n > 0 {
-			return append(dst, byte(v)), p + n
+		if v, end := jsonwire.ConsumeIntAt(r.in, p, 8); end > 0 {
+			return append(dst, byte(v)), end
 		}
 		return r.integer(dst, p, schema.I8)
 	case schema.I16:
 		return r.integer(dst, p, schema.I16)
 	case schema.I32:
-		if v, n := jsonwire.ConsumeInt(r.in[p:], 32); n > 0 {
-			return binary.BigEndian.AppendUint32(dst, uint32(v)), p + n
+		if v, end := jsonwire.ConsumeIntAt(r.in, p, 32); end > 0 {
+			return binary.BigEndian.AppendUint32(dst, uint32(v)), end
 		}
 		return r.integer(dst, p, schema.I32)
 	case schema.I64:
-		if v, n := jsonwire.ConsumeInt(r.in[p:], 64); n > 0 {
-			return binary.BigEndian.AppendUint64(dst, uint64(v)), p + n
+		if v, end := jsonwire.ConsumeIntAt(r.in, p, 64); end > 0 {
+			return binary.BigEndian.AppendUint64(dst, uint64(v)), end
 		}
 		return r.integer(dst, p, schema.I64)
 	case schema.Double:
-		if v, n := jsonwire.ConsumeFloat(r.in[p:], 64); n > 0 {
-			return binary.BigEndian.AppendUint64(dst, math.Float64bits(v)), p + n
+		if v, end := jsonwire.ConsumeFloatAt(r.in, p, 64); end > 0 {
+			return binary.BigEndian.AppendUint64(dst, math.Float64bits(v)), end
 		}
 		return r.float(dst, p, schema.Double)
 	case schema.Float:
@@ -158,18 +158,20 @@ func (r *fromJSON) text(dst []byte, p int, want string) ([]byte, int) {
 	}
 	head := len(dst)
 	dst = append(dst, 0, 0, 0, 0)
-	dst, n := jsonwire.AppendUnquoted(dst, r.in[p:])
-	if n < 0 && r.conv.opts.lossyText {
-		dst, n = jsonwire.AppendUnquotedLossy(dst, r.in[p:])
+	dst, end := jsonwire.AppendUnquotedAt(dst, r.in, p)
+	if end < 0 && r.conv.opts.lossyText {
+		if dst, end = jsonwire.AppendUnquotedLossy(dst, r.in[p:]); end > 0 {
+			end += p
+		}
 	}
-	if n < 0 {
-		return dst, r.jsonError(n, p)
+	if end < 0 {
+		return dst, r.jsonError(end, p)
 	}
 	if len(dst) > r.limit {
 		return dst, r.tooLarge(p)
 	}
 	binary.BigEndian.PutUint32(dst[head:], uint32(len(dst)-head-4))
-	return dst, p + n
+	return dst, end
 }
 
 // quoted reads a string that stands for a value of another type.
@@ -188,10 +190,10 @@ func (r *fromJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 	}
 	if t.kind == schema.Binary {
 		head := len(dst)
-		out, n := jsonwire.ConsumeBase64(append(dst, 0, 0, 0, 0), r.in[p:], r.conv.opts.looseBase64)
-		if n > 0 {
+		out, end := jsonwire.ConsumeBase64At(append(dst, 0, 0, 0, 0), r.in, p, r.conv.opts.looseBase64)
+		if end > 0 {
 			binary.BigEndian.PutUint32(out[head:], uint32(len(out)-head-4))
-			return out, p + n
+			return out, end
 		}
 	}
 	end, escaped := r.skipString(p)

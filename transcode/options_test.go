@@ -32,6 +32,7 @@ func TestOptionsForJSONInput(t *testing.T) {
 		{tBinary, loose, `"/w"`, "00000001ff"}, {tBinary, loose, `"_w=="`, "00000001ff"}, {tBinary, loose, `"-_-_"`, "00000003fbffbf"},
 		{tBinary, loose, `"a"`, "invalid-data"},
 		{tBinary, opts{transcode.RawBinary()}, `"/w"`, "000000022f77"},
+		{tBinary, opts{transcode.RawBinary()}, `"YWJj"`, "0000000459574a6a"}, // no base64, though it might be some
 		{tDouble, words, `"NaN"`, "7ff8000000000001"}, {tDouble, words, `"-Infinity"`, "fff0000000000000"},
 		{tFloat, words, `"Infinity"`, "7f800000"}, {tFloat, words, `"inf"`, "invalid-data"}, {tFloat, words, `"1"`, "3f800000"},
 		{tString, opts{transcode.LossyText()}, "\"a\xff\\ud800\"", "0000000761efbfbdefbfbd"},

@@ -182,8 +182,8 @@ func (r *protoFromJSON) base64(dst []byte, p int) ([]byte, int) {
 	}
 	dst = openLength(dst)
 	from := len(dst)
-	if out, n := jsonwire.ConsumeBase64(dst, r.in[p:], true); n > 0 {
-		return closeLength(out, from), p + n
+	if out, end := jsonwire.ConsumeBase64At(dst, r.in, p, true); end > 0 {
+		return closeLength(out, from), end
 	}
 	text, end := r.stringAt(p)
 	if end < 0 {

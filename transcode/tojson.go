@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -186,7 +187,11 @@ func (w *toJSON) list(dst []byte, p int, t *typ) ([]byte, int) {
 	w.depth--
 	p += n
 	dst = append(dst, '[')
-	for i := range size {
+	i := 0
+	if t.elem.kind <= schema.Double {
+		dst, p, i = w.numbers(dst, p, t.elem.kind, size)
+	}
+	for ; i < size; i++ {
 		at := p
 		if dst, p = w.value(dst, p, t.elem); p < 0 {
 			w.fault.Index(i)

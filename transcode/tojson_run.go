@@ -115,3 +115,38 @@ func (w *toJSON) plainFields(dst []byte, p int, t *structTable, s run) ([]byte, 
 	}
 	return dst, p, s
 }
+
+// numbers writes up to size numbers, each with a comma, as long as nothing is
+// wrong with them, and returns the position after them and how many they were.
+func (w *toJSON) numbers(dst []byte, p int, kind schema.Kind, size int) ([]byte, int, int) {
+	in := w.in
+	width := 8
+	switch {
+	case kind == schema.I32:
+		width = 4
+	case kind == schema.I64 && !w.conv.opts.int64Strings, kind == schema.Double:
+	default:
+		return dst, p, 0
+	}
+	count := min(size, (len(in)-p)/width)
+	for i := range count {
+		if len(dst) > w.limit {
+			return dst, p, i
+		}
+		switch kind {
+		case schema.I32:
+			dst = jsonwire.AppendInt(dst, int64(int32(binary.BigEndian.Uint32(in[p:]))))
+		case schema.I64:
+			dst = jsonwire.AppendInt(dst, int64(binary.BigEndian.Uint64(in[p:])))
+		case schema.Double:
+			v := math.Float64frombits(binary.BigEndian.Uint64(in[p:]))
+			if v-v != 0 {
+				return dst, p, i
+			}
+			dst = jsonwire.AppendFloat(dst, v, 64)
+		}
+		dst = append(dst, ',')
+		p += width
+	}
+	return dst, p, count
+}

@@ -100,18 +100,17 @@ func AppendUnbase64(dst, text []byte, loose bool) ([]byte, bool) {
 	return out, true
 }
 
-// ConsumeBase64 reads the string at the front of b as AppendUnbase64 reads its
-// text, and returns the length of both quotes and what is between. It returns
-// dst and 0 if there is no string, if it holds escapes, or if it is no base64.
-func ConsumeBase64(dst, b []byte, loose bool) (out []byte, n int) {
-	if len(b) < 2 || b[0] != '"' {
+// ConsumeBase64At reads the string in b at i as AppendUnbase64 reads its text,
+// and returns the index after it. It returns dst and 0 if there is no string, if
+// it holds escapes, or if it is no base64.
+func ConsumeBase64At(dst, b []byte, i int, loose bool) (out []byte, end int) {
+	if i >= len(b) || b[i] != '"' {
 		return dst, 0
 	}
-	end, _ := run(b, 1)
-	if end == len(b) || b[end] != '"' {
+	if end, _ = run(b, i+1); end == len(b) || b[end] != '"' {
 		return dst, 0
 	}
-	out, ok := AppendUnbase64(dst, b[1:end], loose)
+	out, ok := AppendUnbase64(dst, b[i+1:end], loose)
 	if !ok {
 		return dst, 0
 	}

@@ -13,14 +13,17 @@ import (
 
 // ConsumeFloat reads a number as the nearest float of 32 or 64 bits. What
 // would become infinite is ErrRange; what is too small becomes zero.
-func ConsumeFloat(b []byte, bits int) (float64, int) {
-	start := 0
-	neg := len(b) > 0 && b[0] == '-'
+func ConsumeFloat(b []byte, bits int) (float64, int) { return ConsumeFloatAt(b, 0, bits) }
+
+// ConsumeFloatAt is ConsumeFloat of b[i:], but returns the index after the number.
+func ConsumeFloatAt(b []byte, i, bits int) (v float64, end int) {
+	first := i
+	neg := i < len(b) && b[i] == '-'
 	if neg {
-		start = 1
+		i++
 	}
+	start := i
 	var m uint64
-	i := start
 	if len(b)-i >= 8 && eight(binary.LittleEndian.Uint64(b[i:])^ones*'0') {
 		m, i = digits(b, i, 0)
 	} else {
@@ -30,7 +33,7 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 	}
 	n := i - start
 	if n == 0 || n > 1 && b[start] == '0' {
-		return consumeFloatSlow(b, bits)
+		return consumeFloatSlow(b, first, bits)
 	}
 	exp := 0
 	if i < len(b) && b[i] == '.' {
@@ -38,7 +41,7 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 		m, i = digits(b, point, m)
 		exp = point - i
 		if n -= exp; exp == 0 {
-			return consumeFloatSlow(b, bits)
+			return consumeFloatSlow(b, first, bits)
 		}
 	}
 	if i < len(b) && b[i]|0x20 == 'e' {
@@ -47,12 +50,12 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 		if minus || i < len(b) && b[i] == '+' {
 			i++
 		}
-		e, first := 0, i
-		for ; i < len(b) && digit(b[i]) && i < first+6; i++ {
+		e, from := 0, i
+		for ; i < len(b) && digit(b[i]) && i < from+6; i++ {
 			e = e*10 + int(b[i]-'0')
 		}
-		if i == first || i == first+6 {
-			return consumeFloatSlow(b, bits)
+		if i == from || i == from+6 {
+			return consumeFloatSlow(b, first, bits)
 		}
 		if minus {
 			e = -e
@@ -63,9 +66,9 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 		n-- // the zero before the point is no digit that counts
 	}
 	if n > 19 || bits != 64 {
-		return consumeFloatSlow(b, bits) // the grammar is checked, but digits were lost
+		return consumeFloatSlow(b, first, bits) // the grammar is checked, but digits were lost
 	}
-	v := decimalToFloat(m, exp)
+	v = decimalToFloat(m, exp)
 	if v > math.MaxFloat64 {
 		return 0, ErrRange
 	}
@@ -75,17 +78,17 @@ func ConsumeFloat(b []byte, bits int) (float64, int) {
 	return v, i
 }
 
-// consumeFloatSlow reads any number.
-func consumeFloatSlow(b []byte, bits int) (float64, int) {
-	n := SkipNumber(b)
+// consumeFloatSlow reads any number at i.
+func consumeFloatSlow(b []byte, i, bits int) (float64, int) {
+	n := SkipNumber(b[i:])
 	if n < 0 {
 		return 0, n
 	}
-	v, err := strconv.ParseFloat(string(b[:n]), bits)
+	v, err := strconv.ParseFloat(string(b[i:i+n]), bits)
 	if err != nil {
 		return 0, ErrRange
 	}
-	return v, n
+	return v, i + n
 }
 
 // exactPowers are the powers of ten that a float64 holds exactly.

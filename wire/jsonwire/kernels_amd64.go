@@ -8,12 +8,12 @@ package jsonwire
 //go:noescape
 func run(b []byte, i int) (end int, ascii bool)
 
-// copyRun copies the plain text at the front of src to dst, as far as both
-// reach, and returns its length and whether it is ASCII. Bytes of dst after it
-// may be overwritten.
+// copyRun copies the plain text that stands in src at from to behind dst, as far
+// as that reaches and dst has room, and returns its length and whether it is ASCII.
+// More of the room may be overwritten.
 //
 //go:noescape
-func copyRun(dst, src []byte) (n int, ascii bool)
+func copyRun(dst, src []byte, from int) (n int, ascii bool)
 
 // decodeBlocks reads n characters of standard base64, sixteen at a time, as long
 // as all belong to the alphabet, and returns how many it has read. It writes

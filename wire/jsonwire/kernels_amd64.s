@@ -52,12 +52,18 @@ GLOBL ·sixteen<>(SB), RODATA|NOPTR, $48
 	JCS yes; \
 	ORL R8, R10
 
-// func copyRun(dst, src []byte) (n int, ascii bool)
-TEXT ·copyRun(SB), NOSPLIT, $0-57
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
+// func copyRun(dst, src []byte, from int) (n int, ascii bool)
+TEXT ·copyRun(SB), NOSPLIT, $0-65
+	MOVQ from+48(FP), AX
 	MOVQ src_base+24(FP), SI
 	MOVQ src_len+32(FP), DX
+	ADDQ AX, SI
+	SUBQ AX, DX
+	MOVQ dst_len+8(FP), AX
+	MOVQ dst_base+0(FP), DI
+	MOVQ dst_cap+16(FP), CX
+	ADDQ AX, DI
+	SUBQ AX, CX
 	CMPQ DX, CX
 	CMOVQLT DX, CX
 	XORQ AX, AX
@@ -85,15 +91,15 @@ copyFound:
 	ASCII
 	BSFL R8, R8
 	ADDQ R8, AX
-	MOVQ AX, n+48(FP)
-	MOVB R10, ascii+56(FP)
+	MOVQ AX, n+56(FP)
+	MOVB R10, ascii+64(FP)
 	RET
 copyEnd:
 	PMOVMSKB X7, R10
 	TESTL R10, R10
 	SETEQ R10
-	MOVQ AX, n+48(FP)
-	MOVB R10, ascii+56(FP)
+	MOVQ AX, n+56(FP)
+	MOVB R10, ascii+64(FP)
 	RET
 copyShort:
 	XORL R10, R10
@@ -109,8 +115,8 @@ copyNext:
 copyStop:
 	CMPL R10, $0x80
 	SETCS R10
-	MOVQ AX, n+48(FP)
-	MOVB R10, ascii+56(FP)
+	MOVQ AX, n+56(FP)
+	MOVB R10, ascii+64(FP)
 	RET
 
 // func run(b []byte, i int) (end int, ascii bool)

@@ -5,10 +5,10 @@ package jsonwire
 // run is plainRun.
 func run(b []byte, i int) (end int, ascii bool) { return plainRun(b, i) }
 
-// copyRun copies the plain text at the front of src to dst, as far as both
-// reach, and returns its length and whether it is ASCII. Bytes of dst after it
-// may be overwritten.
-func copyRun(dst, src []byte) (n int, ascii bool) { return plainCopyRun(dst, src) }
+// copyRun copies the plain text that stands in src at from to behind dst, as far
+// as that reaches and dst has room, and returns its length and whether it is ASCII.
+// More of the room may be overwritten.
+func copyRun(dst, src []byte, from int) (n int, ascii bool) { return plainCopyRun(dst, src, from) }
 
 // decodeSome reads no groups: AppendUnbase64 reads them all.
 func decodeSome(dst, src []byte) int { return 0 }

@@ -26,9 +26,10 @@ func TestKernelsDoWhatPlainGoDoes(t *testing.T) {
 		}
 		room := r.IntN(80)
 		got, want := bytes.Repeat([]byte{'-'}, room+8), bytes.Repeat([]byte{'-'}, room)
-		n, ascii := copyRun(got[:room], text)
-		wantN, wantASCII := plainCopyRun(want, text)
-		if n != wantN || ascii != wantASCII || !bytes.Equal(got[:n], want[:n]) || !bytes.Equal(got[:n], text[:n]) {
+		used := r.IntN(room + 1)
+		n, ascii := copyRun(got[:used:room], text, i)
+		wantN, wantASCII := plainCopyRun(want[:used], text, i)
+		if n != wantN || ascii != wantASCII || !bytes.Equal(got[:used+n], want[:used+n]) || !bytes.Equal(got[used:used+n], text[i:i+n]) {
 			t.Fatalf("copyRun(%d bytes, %q) = %d, %t, %q; want %d, %t", room, text, n, ascii, got, wantN, wantASCII)
 		}
 		if string(got[room:]) != "--------" {

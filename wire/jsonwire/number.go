@@ -69,28 +69,31 @@ func missingDigit(b []byte, i int) int {
 // ConsumeInt reads a number as a signed integer of 8, 16, 32 or 64 bits. It is
 // exact: 1.0 and 1e3 are integers, 1.5 is ErrInteger, what the type cannot
 // hold is ErrRange.
-func ConsumeInt(b []byte, bits int) (int64, int) {
-	i := 0
-	neg := len(b) > 0 && b[0] == '-'
+func ConsumeInt(b []byte, bits int) (int64, int) { return ConsumeIntAt(b, 0, bits) }
+
+// ConsumeIntAt is ConsumeInt of b[i:], but returns the index after the number.
+func ConsumeIntAt(b []byte, i, bits int) (v int64, end int) {
+	first := i
+	neg := i < len(b) && b[i] == '-'
 	if neg {
-		i = 1
+		i++
 	}
 	start := i
-	var v uint64
+	var u uint64
 	if len(b)-i >= 8 && eight(binary.LittleEndian.Uint64(b[i:])^ones*'0') {
-		v, i = digits(b, i, 0)
+		u, i = digits(b, i, 0)
 	} else {
 		for ; i < len(b) && digit(b[i]); i++ {
-			v = v*10 + uint64(b[i]-'0')
+			u = u*10 + uint64(b[i]-'0')
 		}
 	}
 	// Up to 19 digits cannot overflow; what is longer or not a plain integer
 	// takes the long way.
 	n := i - start
 	if n == 0 || n > 19 || (n > 1 && b[start] == '0') || (i < len(b) && (b[i] == '.' || b[i]|0x20 == 'e')) {
-		return consumeIntSlow(b, bits)
+		return consumeIntSlow(b, first, bits)
 	}
-	return signed(v, neg, bits, i)
+	return signed(u, neg, bits, i)
 }
 
 // digits reads the decimal digits from i on as what follows v in a number,
@@ -124,7 +127,7 @@ func valueOf(x uint64) uint64 {
 	return (x&0x000000ff000000ff*(100+1000000<<32) + x>>16&0x000000ff000000ff*(1+10000<<32)) >> 32
 }
 
-// signed gives v its sign and checks its range; n is the length read.
+// signed gives v its sign and checks its range; n is where it ends.
 func signed(v uint64, neg bool, bits, n int) (int64, int) {
 	limit := uint64(1) << (bits - 1)
 	if neg {
@@ -139,15 +142,17 @@ func signed(v uint64, neg bool, bits, n int) (int64, int) {
 	return int64(v), n
 }
 
-// consumeIntSlow reads any number that has the value of an integer.
-func consumeIntSlow(b []byte, bits int) (int64, int) {
-	n := SkipNumber(b)
+// consumeIntSlow reads any number at i that has the value of an integer.
+func consumeIntSlow(b []byte, i, bits int) (int64, int) {
+	n := SkipNumber(b[i:])
 	if n < 0 {
 		return 0, n
 	}
-	d := split(b[:n])
+	end := i + n
+	b = b[i:end]
+	d := split(b)
 	if d.count == 0 {
-		return 0, n // zero, whatever its exponent
+		return 0, end // zero, whatever its exponent
 	}
 	if d.exponent < 0 {
 		return 0, ErrInteger
@@ -164,7 +169,7 @@ func consumeIntSlow(b []byte, bits int) (int64, int) {
 	for range d.exponent {
 		v *= 10
 	}
-	return signed(v, b[0] == '-', bits, n)
+	return signed(v, b[0] == '-', bits, end)
 }
 
 // decimal is a number as the digits from first to last, which may hold a point

@@ -14,7 +14,20 @@ var escapes = [0x60]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', 
 
 // AppendQuoted appends text as a JSON string. Only quotes, backslashes and
 // control characters are escaped. If text is not UTF-8 it returns dst and false.
-func AppendQuoted(dst, text []byte) ([]byte, bool) { return quote(dst, text, false) }
+func AppendQuoted(dst, text []byte) ([]byte, bool) {
+	// Most texts are plain.
+	n := len(dst)
+	end := n + len(text) + 2
+	if end > cap(dst) {
+		dst = slices.Grow(dst, len(text)+2)
+	}
+	out := dst[:end]
+	if m, ascii := copyRun(dst[:n+1], text, 0); ascii && m == len(text) {
+		out[n], out[end-1] = '"', '"'
+		return out, true
+	}
+	return quote(dst, text, false)
+}
 
 // AppendQuotedLossy is AppendQuoted, but puts U+FFFD for bytes that are not UTF-8.
 func AppendQuotedLossy(dst, text []byte) []byte {
@@ -25,7 +38,7 @@ func AppendQuotedLossy(dst, text []byte) []byte {
 func quote(dst, text []byte, lossy bool) (out []byte, ok bool) {
 	out = append(slices.Grow(dst, len(text)+2), '"')
 	for {
-		n, ascii := copyRun(out[len(out):cap(out)], text)
+		n, ascii := copyRun(out, text, 0)
 		if part := text[:n]; ascii || utf8.Valid(part) {
 			out = out[:len(out)+n]
 		} else if lossy {

@@ -45,7 +45,8 @@ func plainRun(b []byte, i int) (end int, ascii bool) {
 }
 
 // plainCopyRun is copyRun in plain Go.
-func plainCopyRun(dst, src []byte) (n int, ascii bool) {
+func plainCopyRun(dst, src []byte, from int) (n int, ascii bool) {
+	dst, src = dst[len(dst):cap(dst)], src[from:]
 	var seen uint64
 	i := 0
 	for ; len(src)-i >= 8 && len(dst)-i >= 8; i += 8 {
@@ -103,7 +104,23 @@ func SkipString(b []byte) (n int, escaped bool) {
 
 // AppendUnquoted appends the text of the string at the front of b to dst. On
 // an error dst comes back as it was.
-func AppendUnquoted(dst, b []byte) (out []byte, n int) { return unquote(dst, b, false) }
+func AppendUnquoted(dst, b []byte) (out []byte, n int) { return AppendUnquotedAt(dst, b, 0) }
+
+// AppendUnquotedAt is AppendUnquoted of b[i:], but returns the index after the string.
+func AppendUnquotedAt(dst, b []byte, i int) (out []byte, end int) {
+	// Most texts are plain and find room.
+	if i < len(b) && b[i] == '"' {
+		n, ascii := copyRun(dst, b, i+1)
+		if end := i + 1 + n; ascii && n < cap(dst)-len(dst) && end < len(b) && b[end] == '"' {
+			return dst[:len(dst)+n], end + 1
+		}
+	}
+	out, n := unquote(dst, b[i:], false)
+	if n >= 0 {
+		n += i
+	}
+	return out, n
+}
 
 // AppendUnquotedLossy is AppendUnquoted, but puts U+FFFD for bytes that are
 // not UTF-8 and for halves of surrogate pairs.
@@ -119,7 +136,7 @@ func unquote(dst, b []byte, lossy bool) (out []byte, n int) {
 	out = dst
 	for i := 1; ; {
 		room := out[len(out):cap(out)]
-		n, ascii := copyRun(room, b[i:])
+		n, ascii := copyRun(out, b, i)
 		end := i + n
 		if n == len(room) { // perhaps not the whole run
 			end, ascii = run(b, i)

@@ -12,6 +12,7 @@
 //   - Output goes to a reused buffer where a contestant has a form for that:
 //     ours, dynamicgo (DoInto), sonic's encoder (EncodeInto), FastCodec and the
 //     writing side of Kitex. sonic-fastcodec fills a fresh struct in between.
+//   - dynamicgo-new is dynamicgo by Do, which returns new memory.
 //   - kitex-generic is the JSON generic call with Kitex's own conversion, that
 //     by maps: it reads and writes the argument of a method, in which the value
 //     stands as the one field. Kitex can use dynamicgo instead; that is the

@@ -47,11 +47,7 @@ func integer(in []byte, p int, name string, bits int) (int64, int) {
 	if p = expect(in, p, name); p < 0 {
 		return 0, p
 	}
-	v, n := jsonwire.ConsumeInt(in[p:], bits)
-	if n < 0 {
-		return 0, n
-	}
-	return v, p + n
+	return jsonwire.ConsumeIntAt(in, p, bits)
 }
 
 // simpleFromJSON takes a Simple whose members stand in order without white space.
@@ -63,11 +59,8 @@ func simpleFromJSON(dst, in []byte) ([]byte, error) {
 	if p = expect(in, p, nameDouble); p < 0 {
 		return nil, errLimit
 	}
-	f, n := jsonwire.ConsumeFloat(in[p:], 64)
+	f, p := jsonwire.ConsumeFloatAt(in, p, 64)
 	dst = binary.BigEndian.AppendUint64(append(dst, 4, 0, 3), math.Float64bits(f))
-	if p += n; n < 0 {
-		return nil, errLimit
-	}
 	v, p = integer(in, p, nameI32, 32)
 	dst = binary.BigEndian.AppendUint32(append(dst, 8, 0, 4), uint32(v))
 	if p = expect(in, p, nameString); p < 0 {
@@ -75,16 +68,16 @@ func simpleFromJSON(dst, in []byte) ([]byte, error) {
 	}
 	dst = append(dst, 11, 0, 5, 0, 0, 0, 0)
 	head := len(dst)
-	dst, n = jsonwire.AppendUnquoted(dst, in[p:])
+	dst, p = jsonwire.AppendUnquotedAt(dst, in, p)
 	binary.BigEndian.PutUint32(dst[head-4:], uint32(len(dst)-head))
-	if p = expect(in, p+n, nameBinary); n < 0 || p < 0 {
+	if p = expect(in, p, nameBinary); p < 0 {
 		return nil, errLimit
 	}
 	dst = append(dst, 11, 0, 6, 0, 0, 0, 0)
 	head = len(dst)
-	dst, n = jsonwire.ConsumeBase64(dst, in[p-1:], false)
+	dst, p = jsonwire.ConsumeBase64At(dst, in, p-1, false)
 	binary.BigEndian.PutUint32(dst[head-4:], uint32(len(dst)-head))
-	if p = expect(in, p-1+n, "}"); n == 0 || p != len(in) {
+	if p = expect(in, p, "}"); p != len(in) {
 		return nil, errLimit
 	}
 	return append(dst, 0), nil

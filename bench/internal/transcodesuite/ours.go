@@ -15,13 +15,13 @@ func jsonThrift() ([]harness.Group, error) {
 	var from, to []harness.Group
 	for _, s := range all {
 		if !s.kitex {
-			peers := []contender{dynamicgoFromJSON(s), s.sonicPeer(s.json, s.sonic.toThrift), kitexFromJSON(s)}
+			peers := append(dynamicgoFromJSON(s), s.sonicPeer(s.json, s.sonic.toThrift), kitexFromJSON(s))
 			if s.limit.fromJSON != nil {
 				peers = append(peers, s.limit.contender(s.json, s.limit.fromJSON))
 			}
 			from = append(from, group("json-to-thrift", s.name, len(s.message), same.Message, oursFromJSON(s), peers...))
 		}
-		peers := []contender{dynamicgoToJSON(s), s.sonicPeer(s.message, s.sonic.toJSON), kitexToJSON(s)}
+		peers := append(dynamicgoToJSON(s), s.sonicPeer(s.message, s.sonic.toJSON), kitexToJSON(s))
 		if s.limit.toJSON != nil {
 			peers = append(peers, s.limit.contender(s.message, s.limit.toJSON))
 		}

@@ -30,27 +30,40 @@ func dynamicgoType(method string) (*dynamic.TypeDescriptor, error) {
 	return m.Request().Struct().FieldById(1).Type(), nil
 }
 
-// dynamicgo makes the contender that converts in with do.
-func dynamicgo(s *shape, in []byte, do func(context.Context, *dynamic.TypeDescriptor, []byte, *[]byte) error) contender {
-	return contender{"dynamicgo", func() (op, error) {
+// converter is what dynamicgo has for each direction.
+type converter interface {
+	Do(context.Context, *dynamic.TypeDescriptor, []byte) ([]byte, error)
+	DoInto(context.Context, *dynamic.TypeDescriptor, []byte, *[]byte) error
+}
+
+// dynamicgo makes the contenders that convert in, into a buffer that is reused
+// and into new memory.
+func dynamicgo(s *shape, in []byte, c converter) []contender {
+	into := func() (op, error) {
 		desc, err := dynamicgoType(s.method)
 		ctx, buf := context.Background(), make([]byte, 0, 2*len(s.json))
 		return func() ([]byte, error) {
 			buf = buf[:0]
-			err := do(ctx, desc, in, &buf)
+			err := c.DoInto(ctx, desc, in, &buf)
 			return buf, err
 		}, err
-	}}
+	}
+	do := func() (op, error) {
+		desc, err := dynamicgoType(s.method)
+		ctx := context.Background()
+		return func() ([]byte, error) { return c.Do(ctx, desc, in) }, err
+	}
+	return []contender{{"dynamicgo", into}, {"dynamicgo-new", do}}
 }
 
-func dynamicgoFromJSON(s *shape) contender {
+func dynamicgoFromJSON(s *shape) []contender {
 	c := j2t.NewBinaryConv(conv.Options{})
-	return dynamicgo(s, s.json, c.DoInto)
+	return dynamicgo(s, s.json, &c)
 }
 
-func dynamicgoToJSON(s *shape) contender {
+func dynamicgoToJSON(s *shape) []contender {
 	c := t2j.NewBinaryConv(conv.Options{})
-	return dynamicgo(s, s.message, c.DoInto)
+	return dynamicgo(s, s.message, &c)
 }
 
 // fast is what the kitex tool generates for *T.
