@@ -489,10 +489,16 @@ func (e *editor) entries(pos int, br *branch, depth int, last bool) (int, *diag.
 	}
 	var seen marks
 	for left := len(br.edges); left > 0 && size > 0; size-- {
-		end, f := e.skip(pos, key, 1, depth)
-		if f != nil {
-			return end, f
+		var end, code int
+		if e.proto == Binary {
+			end, code = skipPart(e.b, pos, key, depth)
+		} else {
+			end, code = e.proto.dialect().SkipAt(e.b, pos, key, depth)
 		}
+		if code < 0 {
+			return end, fault(code, end)
+		}
+		var f *diag.Fault
 		i := br.key(e.proto, e.b, pos, end, key)
 		if i < 0 || !seen.meet(i, len(br.edges)) {
 			if pos, f = e.skip(end, t, 1, depth); f != nil {

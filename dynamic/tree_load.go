@@ -38,19 +38,11 @@ func (l *loader) value(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 	if l.deep && hasParts(t) {
 		return l.parts(at, t, pos, depth)
 	}
-	end, code := l.skip(pos, t, depth)
+	end, code := l.t.proto.skipAt(l.b, pos, t, depth)
 	if code < 0 {
 		return end, fault(code, end)
 	}
 	return end, nil
-}
-
-// skip steps over the value of type t at pos.
-func (l *loader) skip(pos int, t thriftwire.Type, depth int) (end, code int) {
-	if l.t.proto != Binary {
-		return l.t.proto.dialect().SkipAt(l.b, pos, t, depth)
-	}
-	return skipPart(l.b, pos, t, depth)
 }
 
 // hasParts reports whether values of type t are structs or containers.
@@ -256,7 +248,12 @@ func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
 		first = 0
 	}
 	for range size {
-		end, code := l.skip(pos, key, depth)
+		var end, code int
+		if l.t.proto == Binary {
+			end, code = skipPart(l.b, pos, key, depth)
+		} else {
+			end, code = l.t.proto.dialect().SkipAt(l.b, pos, key, depth)
+		}
 		if code < 0 {
 			return end, fault(code, end)
 		}
