@@ -1,6 +1,12 @@
 package compact
 
-import "github.com/thrum-rpc/thrum/wire/thriftwire"
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
 
 // This file holds the skipping of values whose schema nobody needs. Each
 // function takes the whole input and a position and returns the position after
@@ -94,26 +100,103 @@ func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, cod
 	return pos + n, 0
 }
 
+// roomy is the size of a short header and the longest number.
+const roomy = 1 + 10
+
 // skipStruct skips the fields after that with the id last, and the end, of a
-// struct whose values may nest depth levels more.
+// struct whose values may nest depth levels more. Fields with short headers and plain
+// values, which most are, take no call. What is not plainly there is left to skipField.
 func (d Dialect) skipStruct(b []byte, pos int, last int16, depth int) (end, code int) {
+	least := roomy
+	if !d.Valid() {
+		least = math.MaxInt
+	}
 	for {
-		f, n := d.ConsumeField(b[pos:], last)
-		if n < 0 {
-			return pos, n
+		for len(b)-pos >= least {
+			c := b[pos]
+			id := int(last) + int(c>>4)
+			if c < 0x10 || id > math.MaxInt16 {
+				break
+			}
+			n := 1
+			switch c & 15 {
+			case codeTrue, codeFalse:
+			case codeI8:
+				n = 2
+			case codeDouble:
+				n = 9
+			case codeString:
+				l := b[pos+1]
+				if l >= 0x80 || int(l) > len(b)-pos-2 {
+					n = 0
+				} else {
+					n = 2 + int(l)
+				}
+			case codeI16, codeI32, codeI64:
+				w := varintWidth(binary.LittleEndian.Uint64(b[pos+1:]))
+				if w > plainVarint[c&15] {
+					w = longVarint(b[pos+1:], c&15)
+				}
+				if n = 0; w > 0 {
+					n = 1 + w
+				}
+			default:
+				n = 0
+			}
+			if n == 0 {
+				break
+			}
+			pos += n
+			last = int16(id)
 		}
-		pos += n
-		last = f.ID
-		switch f.Type {
-		case thriftwire.Stop:
-			return pos, 0
-		case thriftwire.Bool:
-			continue
+		if uint(pos) >= uint(len(b)) {
+			return pos, thriftwire.ErrEOF
 		}
-		if pos, code = d.skip(b, pos, f.Type, depth); code < 0 {
+		if b[pos] == 0 {
+			return pos + 1, 0
+		}
+		if pos, code = d.skipField(b, pos, &last, depth); code < 0 {
 			return pos, code
 		}
 	}
+}
+
+// plainVarint is the number of bytes up to which a varint cannot be wrong, by
+// the code of its type.
+var plainVarint = [16]int{codeI16: 2, codeI32: 4, codeI64: 8}
+
+// varintWidth is the number of bytes of the varint at the start of eight
+// bytes, 9 if it is longer than these.
+func varintWidth(w uint64) int { return bits.TrailingZeros64(^w&tops)>>3 + 1 }
+
+// longVarint is the number of bytes of a varint with more than plainVarint has,
+// 0 if it is wrong. There are at least ten bytes.
+func longVarint(b []byte, code byte) int {
+	switch {
+	case code == codeI16 && b[2] <= 3:
+		return 3
+	case code == codeI32 && b[4] <= 15:
+		return 5
+	case code == codeI64 && b[8] < 0x80:
+		return 9
+	case code == codeI64 && b[9] <= 1:
+		return 10
+	default:
+		return 0
+	}
+}
+
+// skipField skips the field at b[pos:], which is not the end, and moves last on.
+func (d Dialect) skipField(b []byte, pos int, last *int16, depth int) (end, code int) {
+	f, n := d.ConsumeField(b[pos:], *last)
+	if n < 0 {
+		return pos, n
+	}
+	*last = f.ID
+	if f.Type == thriftwire.Bool {
+		return pos + n, 0
+	}
+	return d.skip(b, pos+n, f.Type, depth)
 }
 
 func (d Dialect) skipList(b []byte, pos, depth int) (end, code int) {
@@ -134,7 +217,26 @@ func (d Dialect) skipElements(b []byte, pos int, t thriftwire.Type, n, depth int
 		}
 		return pos + n*w, 0
 	}
-	for range n {
+	switch t {
+	case thriftwire.I16, thriftwire.I32, thriftwire.I64:
+		plain := plainVarint[codes[t]]
+		for n > 0 && len(b)-pos >= 10 {
+			w := varintWidth(binary.LittleEndian.Uint64(b[pos:]))
+			if w > plain {
+				if w = longVarint(b[pos:], codes[t]); w == 0 {
+					break
+				}
+			}
+			pos += w
+			n--
+		}
+	case thriftwire.String:
+		for n > 0 && uint(pos) < uint(len(b)) && b[pos] < 0x80 && int(b[pos]) < len(b)-pos {
+			pos += 1 + int(b[pos])
+			n--
+		}
+	}
+	for ; n > 0; n-- {
 		if pos, code = d.skip(b, pos, t, depth); code < 0 {
 			return pos, code
 		}

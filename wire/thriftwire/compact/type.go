@@ -35,16 +35,22 @@ func (d Dialect) Has(t thriftwire.Type) bool { return d.code(t) != noCode }
 // Codes of types. Those of fields and elements are the same, but that a bool
 // field has its value for a code.
 const (
-	codeTrue  = 1
-	codeFalse = 2
+	codeTrue   = 1
+	codeFalse  = 2
+	codeI8     = 3
+	codeI16    = 4
+	codeI32    = 5
+	codeI64    = 6
+	codeDouble = 7
+	codeString = 8
 	// noCode is written for a type that the dialect does not have. No reader
 	// accepts it.
 	noCode = 15
 )
 
 var codes = [32]byte{
-	thriftwire.Bool: codeTrue, thriftwire.I8: 3, thriftwire.I16: 4, thriftwire.I32: 5, thriftwire.I64: 6,
-	thriftwire.Double: 7, thriftwire.String: 8, thriftwire.List: 9, thriftwire.Set: 10, thriftwire.Map: 11,
+	thriftwire.Bool: codeTrue, thriftwire.I8: codeI8, thriftwire.I16: codeI16, thriftwire.I32: codeI32, thriftwire.I64: codeI64,
+	thriftwire.Double: codeDouble, thriftwire.String: codeString, thriftwire.List: 9, thriftwire.Set: 10, thriftwire.Map: 11,
 	thriftwire.Struct: 12, thriftwire.UUID: 13, thriftwire.Float: 13,
 }
 
