@@ -1,6 +1,7 @@
 package generic
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -121,7 +122,7 @@ func (m *Method) invoke(ctx context.Context, caller rpc.Caller, args []byte, rea
 	}
 	if !call.Oneway {
 		call.ReadResult = func(b []byte) error {
-			failure = read(b)
+			failure = read(withoutVoid(b))
 			return nil // the reply was read, whatever it says
 		}
 	}
@@ -129,6 +130,13 @@ func (m *Method) invoke(ctx context.Context, caller rpc.Caller, args []byte, rea
 		return err
 	}
 	return failure
+}
+
+// withoutVoid returns a result struct without a field 0 of the type void at its
+// front, which has no value and no place in messages: the generic servers of Kitex
+// answer with it from methods that return nothing.
+func withoutVoid(b []byte) []byte {
+	return bytes.TrimPrefix(b, []byte{1, 0, 0})
 }
 
 // outcome finds the result in the result struct at the front of b, which it
