@@ -25,6 +25,7 @@ type bound struct {
 	root   bool
 	direct bool // whether the body's object matters
 	base   int  // the field that the caller may give; -1 if none
+	first  int  // the field whose member is likely to be the first
 	weight int  // how many structs an absent one visits
 }
 
@@ -37,6 +38,7 @@ type boundField struct {
 	nested  *bound   // of a request struct that may have fields where the body has none
 	always  bool     // nested is written whatever was found
 	traced  bool     // after only counts if the body has the struct
+	next    int      // the field whose member is likely to follow
 }
 
 // memberKind says what a member of the body's object with the field's key is.
@@ -53,6 +55,7 @@ type source struct {
 	place Place
 	name  string
 	slot  int32 // in InBody with a name
+	plain bool  // whether plainSource reads it
 	read  func(HTTPRequest) []string
 }
 
@@ -246,6 +249,7 @@ func (b *binder) sources(out *bound, i int, f *schema.Field, parts []Part, taken
 		if err != nil {
 			return "", err
 		}
+		s.plain = b.plain(s, &out.table.fields[i].typ)
 		if key == "" && s.slot < 0 {
 			bf.sources = append(bf.sources, s)
 		} else {
@@ -293,6 +297,13 @@ func (b *binder) source(f *schema.Field, p Part) (source, error) {
 		return s, diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("a request has no part %s", p.Place))
 	}
 	return s, nil
+}
+
+// plain reports whether a value of type t in s is text or an integer outside the
+// body, so that plainSource reads it.
+func (b *binder) plain(s source, t *typ) bool {
+	return s.read == nil && s.place >= InPath && s.place <= InCookie && !b.http.emptyAbsent &&
+		(t.kind == schema.String || t.kind >= schema.I8 && t.kind <= schema.I64)
 }
 
 func (b *binder) slot() int32 {
@@ -368,4 +379,12 @@ func (out *bound) setNames(def *schema.StructDef, names []string) {
 		t.fields[i].quoted = append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 	}
 	t.names = newNameTable(names)
+	next := len(out.fields)
+	for i := len(out.fields) - 1; i >= 0; i-- {
+		out.fields[i].next = next
+		if out.fields[i].member != memberIgnored {
+			next = i
+		}
+	}
+	out.first = next
 }

@@ -1,6 +1,8 @@
 package transcode
 
 import (
+	"strings"
+
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/jsonwire"
@@ -97,7 +99,7 @@ func (r *fromJSON) members(dst []byte, p int, b *bound, set, seen *fields) (out 
 	if p >= len(r.in) || r.in[p] != '{' {
 		return dst, r.unexpected(p, t.name), 0
 	}
-	next := 0
+	next := b.first
 	if p = r.space(p + 1); p < len(r.in) && r.in[p] == '}' {
 		return dst, p + 1, 0
 	}
@@ -107,7 +109,9 @@ func (r *fromJSON) members(dst []byte, p int, b *bound, set, seen *fields) (out 
 		if i, p = r.name(p, t, next); p < 0 {
 			return dst, p, count
 		}
-		next = i + 1
+		if uint(i) < uint(len(b.fields)) {
+			next = b.fields[i].next
+		}
 		had := false
 		if dst, p, had = r.boundMember(dst, p, at, i, b, set, seen); p < 0 {
 			return dst, p, count
@@ -252,6 +256,12 @@ func (r *fromJSON) fromSources(dst []byte, f *field, list []source) (out []byte,
 
 // fromSource reads f from s; ok is false if s has no value.
 func (r *fromJSON) fromSource(dst []byte, f *field, s *source) (out []byte, ok bool) {
+	if s.plain {
+		if dst, ok = r.plainSource(dst, f, s); r.fault == nil {
+			return dst, ok
+		}
+		r.fault = nil // which is found again below, with its place
+	}
 	mark, depth := len(dst), r.depth
 	dst = append(dst, f.head[0], f.head[1], f.head[2])
 	if s.place == InBody && s.read == nil {
@@ -268,6 +278,42 @@ func (r *fromJSON) fromSource(dst []byte, f *field, s *source) (out []byte, ok b
 	}
 	if !ok && r.fault == nil {
 		return dst[:mark], false
+	}
+	return dst, ok
+}
+
+// plainSource is fromSource for the most usual fields, with less ado. A fault that it
+// leaves is not described.
+func (r *fromJSON) plainSource(dst []byte, f *field, s *source) (out []byte, ok bool) {
+	var text string
+	switch req := r.http.req; s.place {
+	case InPath:
+		text, ok = req.Param(s.name)
+	case InCookie:
+		text, ok = req.Cookie(s.name)
+	default:
+		var list []string
+		if s.place == InQuery {
+			list = req.Query(s.name)
+		} else if list = req.Header(s.name); len(list) > 1 {
+			list = []string{strings.Join(list, ",")}
+		}
+		if ok = len(list) > 0; ok {
+			text = list[0]
+		}
+	}
+	if !ok {
+		return dst, false
+	}
+	mark := len(dst)
+	dst = append(dst, f.head[0], f.head[1], f.head[2])
+	if f.typ.kind == schema.String {
+		dst, ok = r.plainText(dst, text)
+	} else {
+		dst, ok = r.textInteger(dst, f.typ.kind, text)
+	}
+	if !ok {
+		dst = dst[:mark]
 	}
 	return dst, ok
 }

@@ -40,7 +40,7 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 	}
 	split := t.elem.plainKind() < schema.List && (len(values) == 1 || place == InHeader)
 	if len(values) == 1 {
-		text := strings.TrimSpace(values[0])
+		text := trim(values[0])
 		if text == "" && r.http.opts.emptyAbsent {
 			return dst, false
 		}
@@ -62,10 +62,10 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 		for more := true; more; count++ {
 			one := v
 			if more = split; split {
-				one, v, more = strings.Cut(v, ",")
+				one, v, more = cutComma(v)
 			}
 			from := len(dst)
-			if dst, ok = r.fromText(dst, t.elem, strings.TrimSpace(one), false); !ok {
+			if dst, ok = r.fromText(dst, t.elem, trim(one), false); !ok {
 				if r.fault == nil {
 					r.noValue(t.elem.kind.String(), one, diag.InvalidData)
 				}
@@ -83,6 +83,24 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 	}
 	dst[head-4], dst[head-3], dst[head-2], dst[head-1] = byte(count>>24), byte(count>>16), byte(count>>8), byte(count)
 	return dst, true
+}
+
+// cutComma is strings.Cut at a comma, for short parts.
+func cutComma(s string) (before, after string, found bool) {
+	for i := range len(s) {
+		if s[i] == ',' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// trim is strings.TrimSpace, which text without white space at its ends does not pay for.
+func trim(s string) string {
+	if n := len(s); n > 0 && s[0]-'!' < 0x5e && s[n-1]-'!' < 0x5e {
+		return s
+	}
+	return strings.TrimSpace(s)
 }
 
 // isArray reports whether text is meant as an array of JSON. As text may start with a
@@ -149,6 +167,9 @@ func (r *fromJSON) textInteger(dst []byte, kind schema.Kind, text string) ([]byt
 	if text == "" && r.conv.opts.emptyNumbers {
 		return appendInteger(dst, 0, kind), true
 	}
+	if v, ok := digits(text); ok && v>>(intBits[kind]-1) == 0 {
+		return appendInteger(dst, v, kind), true
+	}
 	v, err := strconv.ParseInt(text, 10, intBits[kind])
 	switch {
 	case err == nil:
@@ -158,6 +179,21 @@ func (r *fromJSON) textInteger(dst []byte, kind schema.Kind, text string) ([]byt
 		return dst, false
 	}
 	return dst, r.noValue(kind.String(), text, diag.Syntax)
+}
+
+// digits reads text that is up to 18 digits.
+func digits(text string) (v int64, ok bool) {
+	if len(text)-1 >= 18 || text == "" {
+		return 0, false
+	}
+	for i := range len(text) {
+		c := text[i] - '0'
+		if c > 9 {
+			return 0, false
+		}
+		v = v*10 + int64(c)
+	}
+	return v, true
 }
 
 func (r *fromJSON) textFloat(dst []byte, kind schema.Kind, text string) ([]byte, bool) {

@@ -12,3 +12,8 @@ var Dynamic []byte
 //
 //go:embed transcode.thrift
 var Transcode []byte
+
+// HTTP is http.thrift.
+//
+//go:embed http.thrift
+var HTTP []byte

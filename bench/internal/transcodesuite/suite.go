@@ -11,6 +11,7 @@ import (
 // the groups of its works on all their shapes.
 var families = []func() ([]harness.Group, error){
 	jsonThrift,
+	httpThrift,
 }
 
 // Suite is the suite "transcode".
