@@ -1,13 +1,26 @@
 // Package dynamic reads, changes and cuts down Thrift messages without Go
 // structs, on their bytes.
 //
-// A [Node] is a value in the binary protocol or, by [Protocol.NewNode], in a
-// compact one; a [Value] is a Node whose type a
-// schema knows. Both are cheap to copy and hold no state. A path leads from a
+// A [Node] is a value on the wire, a [Value] a Node whose type a schema knows.
+// Both are cheap to copy and hold no state. A path leads from a
 // value to one of its parts: to a field by id or name, an element by index, an
 // entry by key of any type. Paths are given step by step or as text
 // ([ParsePath]), and compiled for repeated use: [Path] is one, [Paths] a set
 // that is followed in one pass over the message.
+//
+// # Protocols
+//
+// A Node knows its [Protocol], and whatever is made of it has the same: parts,
+// changed copies, what a Tree or Trimmer writes. Compact messages are worked on as
+// they stand. One path, set of paths or Trimmer serves messages of all protocols. A value that
+// is set into a message of another protocol is brought into that of the message;
+// [Node.AppendIn] does it for any value.
+//
+// Constructors without a protocol in their name make binary values; [Protocol.NewNode],
+// [Protocol.NewValue] and [Protocol.AppendAny] make others. Two things differ in compact
+// messages: an empty map does not say its types, so without a schema an integer key
+// cannot be added to it, and leaving a field out needs the header of the next one to be
+// whole.
 //
 // # Reading
 //
@@ -33,7 +46,8 @@
 //
 // Nodes, values and iterators alias the bytes they were made from, with their
 // capacity cut; nothing in the package writes to these. So any number of
-// goroutines may read one message, as long as nobody changes its bytes. What was
+// goroutines may read one message, as long as nobody changes its bytes. (A bool
+// field of a compact message has no bytes; its node has one that all share.) What was
 // appended to a buffer aliases nothing else. A Tree is for one goroutine at a time.
 //
 // # Errors

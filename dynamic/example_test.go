@@ -177,3 +177,33 @@ func ExamplePath_AppendFilter() {
 	// Output:
 	// map[books:[map[pages:900 title:Long] map[pages:90 title:Short]] owner:Ada] <nil>
 }
+
+// A path compiled once serves messages of all protocols, and what is set is
+// brought into that of the message.
+func ExampleProtocol() {
+	typ := shelf()
+	message, err := dynamic.Compact.AppendAny(nil, typ, map[string]any{
+		"books": []any{map[string]any{"title": "Emma", "pages": 474}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	pages, err := dynamic.Compile(typ, dynamic.Name("books"), dynamic.Index(0), dynamic.Name("pages"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	changed, err := pages.AppendSet(nil, dynamic.Compact.NewValue(typ, message).Node, dynamic.NewI32(475))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(dynamic.Compact.NewValue(typ, changed).Any())
+
+	binary, err := dynamic.Compact.NewValue(typ, changed).AppendIn(nil, dynamic.Binary)
+	fmt.Println(len(message), len(changed), len(binary), err)
+	// Output:
+	// map[books:[map[pages:475 title:Emma]]] <nil>
+	// 13 13 28 <nil>
+}
