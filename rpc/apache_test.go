@@ -69,6 +69,8 @@ func spokenByApache() []spoken {
 		{name: "framed", transport: framed, protocol: binary},
 		{name: "unframed", transport: thrift.NewTBufferedTransportFactory(4096), protocol: binary, options: []rpc.ClientOption{rpc.Unframed()}},
 		{name: "framed compact", transport: framed, protocol: compactly, options: []rpc.ClientOption{rpc.Compact(compact.Apache)}},
+		{name: "unframed compact", transport: thrift.NewTBufferedTransportFactory(4096), protocol: compactly,
+			options: []rpc.ClientOption{rpc.Unframed(), rpc.Compact(compact.Apache)}},
 		{name: "header", transport: plain, protocol: inside(thrift.THeaderProtocolBinary),
 			options: []rpc.ClientOption{rpc.THeader(header.None)}},
 		{name: "header, compact", transport: plain, protocol: inside(thrift.THeaderProtocolCompact),

@@ -25,6 +25,7 @@ func dialects() map[string][]rpc.ClientOption {
 		"framed":                   nil,
 		"unframed":                 {rpc.Unframed()},
 		"framed compact":           {rpc.Compact(compact.Apache)},
+		"unframed compact":         {rpc.Unframed(), rpc.Compact(compact.Apache)},
 		"framed compact, fbthrift": {rpc.Compact(compact.FBThrift)},
 		"header":                   {rpc.THeader(header.None)},
 		"header, zlib":             {rpc.THeader(header.Zlib)},
@@ -80,7 +81,6 @@ func TestEveryDialectSharesAPort(t *testing.T) {
 
 func TestDialectsThatDoNotGoTogetherAreRefused(t *testing.T) {
 	for name, opts := range map[string][]rpc.ClientOption{
-		"unframed compact":      {rpc.Unframed(), rpc.Compact(compact.Apache)},
 		"TTHeader compact":      {rpc.TTHeader(), rpc.Compact(compact.Apache)},
 		"no such dialect":       {rpc.Compact(77)},
 		"compression by snappy": {rpc.THeader(header.Snappy)},

@@ -2,7 +2,7 @@
 //
 // A [Server] serves any stream listener (TCP, Unix sockets, memory) and finds
 // out from a connection's first bytes which dialect it speaks: strict binary
-// with and without frames, compact in frames (of Apache and of fbthrift),
+// and compact (of Apache and of fbthrift) with and without frames,
 // fbthrift's header transport with both protocols, zlib and zstd, and CloudWeGo's
 // TTHeader. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
 // its options choose, that any number of goroutines share.

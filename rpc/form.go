@@ -41,7 +41,7 @@ const maxNesting = 1024
 // serves tells whether a server speaks the dialect.
 func serves(d transport.Dialect) bool {
 	switch d {
-	case transport.Unframed, transport.Framed, transport.FramedCompact, transport.Header, transport.TTHeader:
+	case transport.Unframed, transport.UnframedCompact, transport.Framed, transport.FramedCompact, transport.Header, transport.TTHeader:
 		return true
 	default:
 		return false
@@ -61,6 +61,9 @@ func (f *form) check() error {
 	case f.dialect == transport.Framed:
 		f.dialect = transport.FramedCompact
 		return nil
+	case f.dialect == transport.Unframed:
+		f.dialect = transport.UnframedCompact
+		return nil
 	}
 	return fmt.Errorf("the compact protocol does not go with %s", f.dialect)
 }
@@ -73,7 +76,10 @@ func (f *form) hasHeaders() bool {
 // scanner returns what finds the messages of the dialect, which have limit
 // bytes at most, without headers.
 func (f *form) scanner(limit int) *framed.Scanner {
-	if f.hasHeaders() {
+	switch f.dialect {
+	case transport.UnframedCompact:
+		return framed.NewCompactScanner(limit)
+	case transport.Header, transport.TTHeader:
 		limit += headerRoom
 	}
 	return framed.NewScanner(f.dialect != transport.Unframed, limit)
@@ -147,7 +153,7 @@ func (f *form) envelope(b []byte) (thriftwire.Message, int) {
 		m, d, n := compact.ConsumeMessage(b)
 		f.protocol = d
 		return m, n
-	case f.dialect == transport.FramedCompact:
+	case f.dialect == transport.FramedCompact || f.dialect == transport.UnframedCompact:
 		return thriftwire.Message{}, thriftwire.ErrVersion
 	default:
 		return consumeEnvelope(b)

@@ -181,8 +181,8 @@ func TTHeader() ClientOption {
 }
 
 // Compact makes a client speak the compact protocol in the given dialect:
-// compact.Apache, or compact.FBThrift for fbthrift's servers. It goes with frames and with
-// THeader; unframed messages and Kitex's TTHeader are binary.
+// compact.Apache, or compact.FBThrift for fbthrift's servers. It goes with all
+// dialects but TTHeader, whose servers do not know it.
 func Compact(d compact.Dialect) ClientOption {
 	return clientOption(func(o *clientOptions) { o.form.protocol = d })
 }

@@ -187,7 +187,7 @@ func (c *serverConn) refuseOversized(err error) {
 		return
 	}
 	message := c.in.Bytes()
-	if c.form.dialect != transport.Unframed {
+	if c.form.dialect == transport.Framed || c.form.dialect == transport.FramedCompact {
 		message = message[framed.HeaderSize:]
 	}
 	call := &serverCall{form: c.form}

@@ -55,7 +55,7 @@ var House = Rules{
 		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
 		{"dynamic/protobuf", []string{"dynamic", "schema", "diag", "wire/protowire"}},
 		{"dynamic/structs", []string{"dynamic", "codec", "schema", "diag", "wire/thriftwire"}},
-		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire", "diag"}},
+		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire/...", "diag"}},
 		{"rpc", []string{"rpc/transport/...", "codec", "wire/thriftwire/...", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},

@@ -15,16 +15,23 @@ const HeaderSize = 4
 // Scanner finds the end of each message of a stream. It remembers how far it
 // has come, so that a message that arrives byte by byte is looked at once.
 type Scanner struct {
-	framed bool
-	limit  int
-	skip   skipper // the message at the front, for unframed streams
-	want   int
+	framed  bool
+	limit   int
+	skip    skipper         // the message at the front, for unframed streams
+	compact *compactSkipper // the same in the compact protocol, nil in the binary one
+	want    int
 }
 
 // NewScanner returns a Scanner for a framed or unframed stream whose messages
 // have at most limit bytes, not counting the frame's length.
 func NewScanner(framed bool, limit int) *Scanner {
 	return &Scanner{framed: framed, limit: limit}
+}
+
+// NewCompactScanner returns a Scanner for an unframed stream of the compact
+// protocol, in either dialect, whose messages have at most limit bytes.
+func NewCompactScanner(limit int) *Scanner {
+	return &Scanner{limit: limit, compact: new(compactSkipper)}
 }
 
 // Next looks for the message at the front of b. When it is complete, Next
@@ -35,6 +42,15 @@ func NewScanner(framed bool, limit int) *Scanner {
 func (s *Scanner) Next(b []byte) (message []byte, n int, err error) {
 	if s.framed {
 		return s.nextFrame(b)
+	}
+	if s.compact != nil {
+		end, err := s.compact.next(b, s.limit)
+		if err != nil || end == 0 {
+			s.want = s.compact.pos
+			return nil, 0, err
+		}
+		s.compact.reset()
+		return b[:end:end], end, nil
 	}
 	end, err := s.skip.next(b, s.limit)
 	if err != nil || end == 0 {
