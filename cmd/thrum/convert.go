@@ -1,79 +1,239 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
 )
 
-// This file is "thrum convert".
+// This file is "thrum convert": its flags, and the choice of how to convert.
+// Between JSON and the binary protocol package transcode streams values of any
+// length; between other formats one value after another is held (pipeline.go).
 
 func convertCommand() *command {
 	return &command{
-		name: "convert", args: "json|thrift --idl FILE --type NAME",
-		summary: "convert a value between JSON and Thrift's binary protocol",
-		help: "Reads the value from standard input and writes it, converted to what the argument\n" +
-			"names, to standard output. NAME is a struct, union or exception of the file, or\n" +
-			"include.NAME for one of a file that it includes.",
+		name: "convert", args: "[INPUT [OUTPUT]] --from FORMAT --to FORMAT [--idl FILE --type NAME]",
+		summary: "convert values between JSON, Thrift's protocols and Protobuf",
+		help: "Reads values up to the end of INPUT and writes them to OUTPUT, which are standard\n" +
+			"input and output if they are left out or -. OUTPUT appears only once it is complete.\n" +
+			"\n" +
+			"The formats:\n" +
+			"  json                values one after another, on lines or not, or in arrays\n" +
+			"  json-array          the same; written as one array\n" +
+			"  binary              structs in Thrift's binary protocol, one after another\n" +
+			"  compact             the same in Apache's compact protocol\n" +
+			"  compact-fbthrift    the same in fbthrift's compact protocol\n" +
+			"  protobuf            one message\n" +
+			"  protobuf-delimited  messages with their length before each, as a varint\n" +
+			"Thrift's formats with -framed have their length before each value, as four bytes.\n" +
+			"A file's name that ends in .json, .jsonl or .ndjson needs no --from or --to.\n" +
+			"\n" +
+			"NAME is a struct of the file, or include.NAME for one of a file that it includes.\n" +
+			"Between Thrift's protocols neither is needed. Values of any length go from binary to\n" +
+			"json, and from json to binary if OUTPUT is a file; else each must fit in --max-size.",
+		examples: []string{
+			"thrum convert orders.jsonl orders.bin --to binary-framed --idl shop.thrift --type Order",
+			"thrum convert orders.bin --from binary-framed --to json --idl shop.thrift --type Order",
+			"thrum convert old.bin new.bin --from binary --to compact",
+			"curl -s https://example.org/order | thrum convert --from json --to protobuf --idl shop.proto --type Order",
+		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
-			dirs := includeFlag(fs)
-			idl := fs.String("idl", "", "the .thrift `file` that declares the type")
-			name := fs.String("type", "", "the `name` of the type")
-			return func(env *environment, args []string) error {
-				if len(args) != 1 || args[0] != "json" && args[0] != "thrift" {
-					return usageError("one argument is needed, json or thrift")
-				}
-				f, err := load(env.stderr, *idl, *dirs)
-				if err != nil {
-					return err
-				}
-				return convert(env, f, *name, args[0])
-			}
+			var f convertFlags
+			f.declare(fs)
+			return func(env *environment, args []string) error { return f.run(env, args) }
 		},
 	}
 }
 
-func convert(env *environment, f *schema.File, name, to string) error {
-	def := findStruct(f, name)
-	if def == nil {
-		return fmt.Errorf("%s has no struct %s", f.Path(), name)
+// convertFlags are the flags of "thrum convert".
+type convertFlags struct {
+	idl      idlFlags
+	from, to string
+	maxSize  int
+	progress bool
+	switches []*bool // of convertSwitches
+}
+
+// convertSwitch is an option of package transcode that is on or off.
+type convertSwitch struct {
+	name, usage string
+	option      transcode.Option
+}
+
+func convertSwitches() []convertSwitch {
+	return []convertSwitch{
+		{"reject-unknown", "refuse fields that the type does not have", transcode.RejectUnknown()},
+		{"strict-types", "refuse fields of another type than the IDL says", transcode.StrictTypes()},
+		{"allow-missing", "accept values without their required fields", transcode.AllowMissing()},
+		{"allow-duplicates", "accept map keys and set elements that stand twice", transcode.AllowDuplicates()},
+		{"write-defaults", "write absent fields that have a default", transcode.WriteDefaults()},
+		{"enum-numbers", "write enums as numbers", transcode.EnumNumbers()},
+		{"int64-strings", "write i64 as strings, and read them", transcode.Int64Strings()},
+		{"number-strings", "read numbers from strings too", transcode.NumberStrings()},
+		{"raw-binary", "take binary for text, without base64", transcode.RawBinary()},
+		{"lossy-text", "replace what is not UTF-8 instead of refusing it", transcode.LossyText()},
+		{"annotated-names", "name fields as the IDL's annotations say", transcode.FieldNames(transcode.AnnotatedName)},
 	}
-	conv, err := transcode.New(def, transcode.NonFinite(transcode.NonFiniteStrings))
+}
+
+func (f *convertFlags) declare(fs *flag.FlagSet) {
+	f.idl.declare(fs)
+	fs.StringVar(&f.from, "from", "", "the `format` of the input")
+	fs.StringVar(&f.to, "to", "", "the `format` of the output")
+	fs.IntVar(&f.maxSize, "max-size", transcode.DefaultMaxSize, "refuse values that must be held and exceed this many `bytes`")
+	fs.BoolVar(&f.progress, "progress", false, "show progress even if standard error is no terminal")
+	for _, s := range convertSwitches() {
+		f.switches = append(f.switches, fs.Bool(s.name, false, s.usage))
+	}
+}
+
+func (f *convertFlags) run(env *environment, args []string) error {
+	if len(args) > 2 {
+		return usageError("an input and an output are enough")
+	}
+	from, err := formatOf("from", f.from, args, 0)
 	if err != nil {
 		return err
 	}
-	in, err := io.ReadAll(env.stdin)
+	to, err := formatOf("to", f.to, args, 1)
 	if err != nil {
 		return err
 	}
-	var out []byte
-	if to == "thrift" {
-		out, err = conv.AppendThrift(nil, in)
-	} else {
-		var n int
-		out, n, err = conv.AppendJSON(nil, in)
-		out = append(out, '\n')
-		if err == nil && n < len(in) {
-			err = fmt.Errorf("%s follow the value", count(len(in)-n, "byte"))
+	if f.maxSize <= 0 {
+		return usageError("--max-size must be positive")
+	}
+	k := conversion{from: from, to: to, maxSize: f.maxSize}
+	if err := f.converters(env, &k); err != nil {
+		return err
+	}
+	in, err := openInput(env, args)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := createOutput(env, args[min(1, len(args)):])
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+	p := newProgress(env, f.progress, in)
+	stats, err := k.run(env.ctx, out, p.reader(in), p)
+	p.finish(stats)
+	switch {
+	case errors.Is(err, context.Canceled):
+		return errors.New("interrupted")
+	case err != nil:
+		return err
+	}
+	return out.commit()
+}
+
+// formatOf returns the format that a flag or the name of a file says.
+func formatOf(name, word string, args []string, i int) (format, error) {
+	if word == "" && i < len(args) {
+		switch strings.ToLower(filepath.Ext(args[i])) {
+		case ".json", ".jsonl", ".ndjson":
+			word = "json"
 		}
 	}
+	if word == "" {
+		return 0, usageError("--" + name + " is missing: it names the format")
+	}
+	choices := make(map[string]format)
+	for i, n := range formatNames {
+		choices[n] = format(i)
+	}
+	return choose(name, word, choices)
+}
+
+// converters compiles what the conversion needs of the IDL.
+func (f *convertFlags) converters(env *environment, k *conversion) error {
+	if k.from.family() == k.to.family() && k.from.family() != familyJSON {
+		return nil // values are rewritten without a schema, or stay as they are
+	}
+	if f.idl.path == "" || f.idl.name == "" {
+		return usageError("from " + formatNames[k.from] + " to " + formatNames[k.to] + " needs --idl and --type")
+	}
+	opts := []transcode.Option{transcode.NonFinite(transcode.NonFiniteStrings), transcode.MaxSize(f.maxSize)}
+	for i, s := range convertSwitches() {
+		if *f.switches[i] {
+			opts = append(opts, s.option)
+		}
+	}
+	file, err := f.idl.load(env.stderr)
 	if err != nil {
 		return err
 	}
-	_, err = env.stdout.Write(out)
-	return err
+	def, err := f.idl.find(file)
+	if err != nil {
+		return err
+	}
+	return k.compile(def, isProto(f.idl.path), opts)
 }
 
 // findStruct finds Name or include.Name.
 func findStruct(f *schema.File, name string) *schema.StructDef {
+	if def := f.Struct(name); def != nil {
+		return def
+	}
 	for _, i := range f.Includes() {
 		if rest, ok := strings.CutPrefix(name, i.Alias+"."); ok {
 			return i.File.Struct(rest)
 		}
 	}
-	return f.Struct(name)
+	return nil
+}
+
+// openInput opens the file that the arguments name, or standard input.
+func openInput(env *environment, args []string) (io.ReadCloser, error) {
+	if len(args) == 0 || args[0] == "-" {
+		if f, ok := env.stdin.(*os.File); ok {
+			return noClose{f}, nil
+		}
+		return io.NopCloser(env.stdin), nil
+	}
+	return os.Open(args[0])
+}
+
+// noClose is a file that stays open; its kind and size can still be asked for.
+type noClose struct{ *os.File }
+
+func (noClose) Close() error { return nil }
+
+// run converts in to out.
+func (k *conversion) run(ctx context.Context, out *output, in io.Reader, p *progress) (transcode.Stats, error) {
+	opts := []transcode.StreamOption{transcode.StreamProgress(p.report)}
+	if k.from.framed() || k.to.framed() {
+		opts = append(opts, transcode.StreamFramed())
+	}
+	if k.to == jsonArray {
+		opts = append(opts, transcode.StreamArray())
+	}
+	switch {
+	case k.from.base() == binaryFormat && k.to.family() == familyJSON && k.thrift != nil:
+		return k.thrift.CopyJSON(ctx, out, in, opts...)
+	case k.from.family() == familyJSON && k.to.base() == binaryFormat && k.thrift != nil:
+		if at := out.writerAt(); at != nil {
+			return k.thrift.CopyThriftAt(ctx, at, in, opts...)
+		}
+		stats, err := k.thrift.CopyThrift(ctx, out, in, opts...)
+		return stats, hinted(err)
+	}
+	return k.pipeline(ctx, out, in, p)
+}
+
+// hinted adds what helps against values that exceed memory.
+func hinted(err error) error {
+	if isSizeLimit(err) {
+		return fmt.Errorf("%w\nhint: --max-size raises the limit; an output that is a file has none", err)
+	}
+	return err
 }

@@ -287,7 +287,7 @@ func TestCommandsShowWhatIsWrongWithIDL(t *testing.T) {
 	for _, args := range [][]string{
 		{"call", "localhost:1", "Shop.get", "--idl", "testdata/broken.thrift"},
 		{"gen", "testdata/broken.thrift", "-o", t.TempDir()},
-		{"convert", "json", "--idl", "testdata/broken.thrift", "--type", "Book"},
+		{"convert", "--from", "json", "--to", "binary", "--idl", "testdata/broken.thrift", "--type", "Book"},
 	} {
 		if _, stderr := expect(t, exitFailed, args...); !strings.Contains(stderr, "broken.thrift:5:") || !strings.Contains(stderr, "^") {
 			t.Errorf("%q: %s", args, stderr)

@@ -19,22 +19,30 @@ func load(stderr io.Writer, path string, dirs []string) (*schema.File, error) {
 		return nil, usageError("--idl is missing: it names the .thrift file")
 	}
 	f, list := thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
-	if list.Err() != nil {
-		if err := list.Render(stderr); err != nil {
-			return nil, err
-		}
-		return nil, errReported
+	return f, shown(stderr, list)
+}
+
+// shown shows errors of IDL on stderr and returns errReported if there are any.
+func shown(stderr io.Writer, list diag.List) error {
+	if list.Err() == nil {
+		return nil
 	}
-	return f, nil
+	if err := list.Render(stderr); err != nil {
+		return err
+	}
+	return errReported
 }
 
 // loadAny reads path as the IDL that its extension names.
 func loadAny(path string, dirs []string) (*schema.File, diag.List) {
-	if strings.HasSuffix(path, ".proto") {
+	if isProto(path) {
 		return protoidl.Load(path, protoidl.IncludeDirs(dirs...))
 	}
 	return thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
 }
+
+// isProto reports whether the name of an IDL file says that it is Protobuf's.
+func isProto(path string) bool { return strings.HasSuffix(path, ".proto") }
 
 // findMethod finds Service.method in f or, where the service is unknown there,
 // in the files that it includes.

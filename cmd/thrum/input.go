@@ -16,22 +16,6 @@ import (
 // This file holds what commands that read values share: their input, the type
 // of it, and flags with a choice.
 
-// openInput opens the file that the arguments name, or standard input.
-func openInput(env *environment, args []string) (io.ReadCloser, error) {
-	if len(args) == 0 || args[0] == "-" {
-		if f, ok := env.stdin.(*os.File); ok {
-			return noClose{f}, nil
-		}
-		return io.NopCloser(env.stdin), nil
-	}
-	return os.Open(args[0])
-}
-
-// noClose is a file that stays open; its kind and size can still be asked for.
-type noClose struct{ *os.File }
-
-func (noClose) Close() error { return nil }
-
 // decodeHex reads pairs of digits with white space or colons anywhere between,
 // and with 0x before them.
 func decodeHex(text []byte) ([]byte, error) {
@@ -101,11 +85,15 @@ type idlFlags struct {
 
 func (f *idlFlags) declare(fs *flag.FlagSet) {
 	f.dirs = includeFlag(fs)
-	fs.StringVar(&f.path, "idl", "", "the .thrift `file` that declares the type")
-	fs.StringVar(&f.name, "type", "", "the `name` of the type: a struct, union or exception, or include.NAME")
+	fs.StringVar(&f.path, "idl", "", "the .thrift or .proto `file` that declares the type")
+	fs.StringVar(&f.name, "type", "", "the `name` of the type: a struct or message, or include.NAME")
 }
 
-func (f *idlFlags) load(stderr io.Writer) (*schema.File, error) { return load(stderr, f.path, *f.dirs) }
+// load reads the file, whose errors are shown on stderr.
+func (f *idlFlags) load(stderr io.Writer) (*schema.File, error) {
+	file, list := loadAny(f.path, *f.dirs)
+	return file, shown(stderr, list)
+}
 
 // find returns the type in the file that load returned.
 func (f *idlFlags) find(file *schema.File) (*schema.StructDef, error) {

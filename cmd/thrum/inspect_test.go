@@ -80,7 +80,7 @@ func TestInspectShowsPrograms(t *testing.T) {
 // thriftOf converts JSON to the binary protocol.
 func thriftOf(t *testing.T, typ, json string) string {
 	t.Helper()
-	code, out, stderr := thrum(json, "convert", "thrift", "--idl", "examples/shop/shop.thrift", "--type", typ)
+	code, out, stderr := thrum(json, "convert", "--from", "json", "--to", "binary", "--idl", "examples/shop/shop.thrift", "--type", typ)
 	if code != exitOK {
 		t.Fatal(stderr)
 	}

@@ -76,7 +76,10 @@ func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"nothing"}, {"help", "nothing"}, {"demo", "now"}, {"demo", "--port", "1"}, {"version", "please"},
 		{"call"}, {"call", "localhost:1"}, {"call", "localhost:1", "Shop.get"}, {"call", "a", "b.c", "{}", "{}"},
-		{"check"}, {"gen", "a.thrift"}, {"gen", "-o", "x"}, {"convert"}, {"convert", "xml"},
+		{"check"}, {"gen", "a.thrift"}, {"gen", "-o", "x"}, {"convert"}, {"convert", "xml"}, {"convert", "a", "b", "c"}, {"convert", "--from", "json", "--to", "xml"},
+		{"convert", "--from", "json", "--to", "binary"}, {"convert", "--from", "binary", "--to", "protobuf", "--idl", "testdata/shared.thrift", "--type", "Author"},
+		{"convert", "--from", "json", "--to", "protobuf", "--idl", "testdata/shared.thrift", "--type", "Author"},
+		{"convert", "--from", "binary", "--to", "compact", "--max-size", "0"},
 		{"call", "localhost:1", "noservice", "--idl", "testdata/shared.thrift"},
 		{"call", "localhost:1", "Shop.get", "--timeout", "soon", "--idl", "testdata/shared.thrift"},
 	} {
@@ -200,29 +203,6 @@ func TestExampleEmbedsItsIDL(t *testing.T) {
 	}
 	if n := len(shop.IDL()); n != 3 {
 		t.Errorf("%d files", n)
-	}
-}
-
-func TestConvertGoesBothWays(t *testing.T) {
-	atRoot(t)
-	flags := []string{"--idl", "examples/shop/shop.thrift", "--type"}
-	value := `{"lines":["12 St James's Square"],"country":"GB"}`
-	code, encoded, stderr := thrum(value, append([]string{"convert", "thrift"}, append(flags, "Address")...)...)
-	if code != exitOK || !strings.HasSuffix(encoded, "\x00\x00\x00\x02GB\x00") {
-		t.Fatalf("to thrift: %d %q %s", code, encoded, stderr)
-	}
-	code, back, stderr := thrum(encoded, append([]string{"convert", "json"}, append(flags, "Address")...)...)
-	if code != exitOK || back != value+"\n" {
-		t.Errorf("to json: %d %q %s", code, back, stderr)
-	}
-	if code, _, _ := thrum(encoded+"x", append([]string{"convert", "json"}, append(flags, "Address")...)...); code != exitFailed {
-		t.Errorf("trailing bytes: exit code %d", code)
-	}
-	if code, _, _ := thrum(`{"currency":"EUR","minor":1}`, append([]string{"convert", "thrift"}, append(flags, "common.Money")...)...); code != exitOK {
-		t.Errorf("a type of an included file: exit code %d", code)
-	}
-	if code, _, stderr := thrum("{}", append([]string{"convert", "thrift"}, append(flags, "Nothing")...)...); code != exitFailed || !strings.Contains(stderr, "Nothing") {
-		t.Errorf("an unknown type: %d %s", code, stderr)
 	}
 }
 
