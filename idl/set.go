@@ -80,15 +80,13 @@ func (s *Set) Warnings() diag.List { return s.warnings }
 // included files are found too if the files of the origin have none of the name. The
 // error says which services there are, or which files have the name.
 func (s *Set) Service(name string) (*schema.Service, error) {
-	path, service, qualified := strings.Cut(name, ":")
-	if i := strings.LastIndexByte(name, ':'); qualified {
+	path, service := "", name
+	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		path, service = name[:i], name[i+1:]
-	} else {
-		service = name
 	}
 	var all []found
 	for _, f := range s.services[service] {
-		if !qualified || f.file.Path() == path || strings.HasSuffix(f.file.Path(), "/"+path) {
+		if path == "" || f.file.Path() == path || strings.HasSuffix(f.file.Path(), "/"+path) {
 			all = append(all, f)
 		}
 	}

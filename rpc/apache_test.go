@@ -53,7 +53,6 @@ type spoken struct {
 	name      string
 	transport thrift.TTransportFactory
 	protocol  thrift.TProtocolFactory
-	transform thrift.THeaderTransformID
 	options   []rpc.ClientOption
 }
 
@@ -62,8 +61,8 @@ func spokenByApache() []spoken {
 	framed := thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), nil)
 	plain := thrift.NewTTransportFactory()
 	binary, compactly := thrift.NewTBinaryProtocolFactoryConf(nil), thrift.NewTCompactProtocolFactoryConf(nil)
-	inside := func(id thrift.THeaderProtocolID) thrift.TProtocolFactory {
-		return thrift.NewTHeaderProtocolFactoryConf(&thrift.TConfiguration{THeaderProtocolID: &id})
+	inside := func(id thrift.THeaderProtocolID, transforms ...thrift.THeaderTransformID) thrift.TProtocolFactory {
+		return thrift.NewTHeaderProtocolFactoryConf(&thrift.TConfiguration{THeaderProtocolID: &id, THeaderTransforms: transforms})
 	}
 	return []spoken{
 		{name: "framed", transport: framed, protocol: binary},
@@ -75,7 +74,7 @@ func spokenByApache() []spoken {
 			options: []rpc.ClientOption{rpc.THeader(header.None)}},
 		{name: "header, compact", transport: plain, protocol: inside(thrift.THeaderProtocolCompact),
 			options: []rpc.ClientOption{rpc.THeader(header.None), rpc.Compact(compact.Apache)}},
-		{name: "header, zlib", transport: plain, protocol: inside(thrift.THeaderProtocolBinary), transform: thrift.TransformZlib,
+		{name: "header, zlib", transport: plain, protocol: inside(thrift.THeaderProtocolBinary, thrift.TransformZlib),
 			options: []rpc.ClientOption{rpc.THeader(header.Zlib)}},
 	}
 }
@@ -92,13 +91,7 @@ func (s *spoken) connect(t *testing.T, address string) thrift.TProtocol {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { transport.Close() })
-	p := s.protocol.GetProtocol(transport)
-	if h, ok := p.(*thrift.THeaderProtocol); ok && s.transform != 0 {
-		if err := h.AddTransform(s.transform); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return p
+	return s.protocol.GetProtocol(transport)
 }
 
 func TestApacheClientsAreServed(t *testing.T) {
