@@ -8,6 +8,7 @@ import (
 	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // This file holds clients of services.
@@ -92,4 +93,13 @@ func (c *Client) CallEncoded(ctx context.Context, method string, args []byte) (d
 		return dynamic.Value{}, err
 	}
 	return m.CallEncoded(ctx, c.caller, args)
+}
+
+// CallHTTP calls a method with an HTTP request: see [Method.CallHTTP].
+func (c *Client) CallHTTP(ctx context.Context, method string, req transcode.HTTPRequest, resp transcode.HTTPResponse) ([]byte, transcode.Body, error) {
+	m, err := c.Method(method)
+	if err != nil {
+		return nil, transcode.NoBody, err
+	}
+	return m.CallHTTP(ctx, c.caller, req, resp)
 }

@@ -5,13 +5,14 @@
 //
 //	map      arguments by name in a map[string]any, results as Go values
 //	JSON     a JSON object of the arguments, the JSON of the result
+//	HTTP     the parts of an HTTP request as annotations say, an HTTP reply
 //	encoded  the struct of the arguments in the binary protocol, results as
 //	         values that are read in place
 //	binary   the same without a schema
 //
-// A [Client] makes calls of the first three kinds, [CallBinary] and [SendBinary] those of
-// the last. [ServeMaps], [ServeJSON] and [Serve] make a service of one function, for each
-// kind with a schema; [Proxy] and [Relay] pass calls on, with and without one.
+// A [Client] makes calls of the kinds with a schema, [CallBinary] and [SendBinary] those of
+// the last. [ServeMaps], [ServeJSON] and [Serve] make a service of one function on maps, JSON
+// and encoded values; [Proxy] and [Relay] pass calls on, with a schema and without.
 //
 // Methods may have any number of arguments and exceptions. A method that streams
 // is refused. [Method] is one method by itself.

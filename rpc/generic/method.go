@@ -17,11 +17,12 @@ import (
 // This file holds one method and its calls.
 
 // Method is a method of a service that can be called with every kind of
-// values. It is immutable and safe for concurrent use. What JSON needs is
-// compiled when it is used first.
+// values. It is immutable and safe for concurrent use. What JSON and HTTP need
+// is compiled when it is used first.
 type Method struct {
 	def  *schema.Method
 	json func() (*transcode.Method, error)
+	http func() (*transcode.HTTPMethod, error)
 }
 
 // NewMethod makes a Method of m. It fails with code Unsupported if m streams.
@@ -33,7 +34,11 @@ func newMethod(m *schema.Method, o *options) (*Method, error) {
 	if m.Stream() != nil {
 		return nil, diag.NewFault(diag.Unsupported, -1, m.Service().Name()+"."+m.Name()+" streams, which generic calls cannot")
 	}
-	return &Method{m, sync.OnceValues(func() (*transcode.Method, error) { return transcode.NewMethod(m, o.conversion...) })}, nil
+	return &Method{
+		def:  m,
+		json: sync.OnceValues(func() (*transcode.Method, error) { return transcode.NewMethod(m, o.conversion...) }),
+		http: sync.OnceValues(func() (*transcode.HTTPMethod, error) { return o.newHTTP(m) }),
+	}, nil
 }
 
 // Schema returns the method's schema.

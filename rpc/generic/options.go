@@ -7,6 +7,7 @@ type Option func(*options)
 
 type options struct {
 	conversion []transcode.Option
+	http       []transcode.HTTPOption
 }
 
 // Conversion adds options of the conversion between JSON and Thrift. Unless

@@ -141,3 +141,8 @@ func TestMethodsThatStreamAreRefused(t *testing.T) {
 		t.Error("a stream is served")
 	}
 }
+
+// to chooses one caller for everything.
+func to(caller rpc.Caller) func(context.Context, string, dynamic.Node) (rpc.Caller, error) {
+	return func(context.Context, string, dynamic.Node) (rpc.Caller, error) { return caller, nil }
+}
