@@ -342,3 +342,101 @@ func FuzzCompactPaths(f *testing.F) {
 		}
 	})
 }
+
+func TestEveryKindOfKeyIsWrittenAndFoundInCompactMaps(t *testing.T) {
+	id := []byte("0123456789abcdef")
+	origin := of(t, point.Type(), "{x: 1}").Node
+	for _, c := range []struct {
+		name string
+		key  dynamic.Step
+		x    dynamic.Node
+	}{
+		{"byString", dynamic.Key("k"), dynamic.NewI32(-7)},
+		{"byInt", dynamic.IntKey(-1 << 40), dynamic.NewString("s")},
+		{"byBool", dynamic.BoolKey(true), dynamic.NewI8(1)},
+		{"byBool", dynamic.NodeKey(dynamic.NewBool(false)), dynamic.NewI8(1)},
+		{"byDouble", dynamic.DoubleKey(1.5), dynamic.NewI8(1)},
+		{"byColor", dynamic.IntKey(2), dynamic.NewI8(1)},
+		{"byBinary", dynamic.BinaryKey([]byte{0, 255}), dynamic.NewI8(1)},
+		{"byUUID", dynamic.BinaryKey(id), dynamic.NewI8(1)},
+		{"byPoint", dynamic.NodeKey(origin), dynamic.NewString("p")},
+		{"byPoints", dynamic.IntKey(3), dynamic.NewNode(thriftwire.List, []byte("\x0c\x00\x00\x00\x01\x00"))},
+	} {
+		for _, d := range dialects {
+			if c.name == "byUUID" && d.Protocol == dynamic.CompactFBThrift {
+				continue
+			}
+			path := []dynamic.Step{dynamic.Name(c.name), c.key}
+			want, err := dynamic.NewValue(shop.Type(), []byte{0}).AppendSet(nil, c.x, path...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			native := inProtocol(t, dynamic.NewNode(thriftwire.Struct, want), d.Protocol).Raw()
+			got, err := d.NewValue(shop.Type(), []byte{0}).AppendSet(nil, c.x, path...)
+			if err != nil || !bytes.Equal(got, native) {
+				t.Errorf("%s %v in %s: %x, %v, want %x", c.name, c.key, d, got, err, native)
+			}
+			var tree dynamic.Tree
+			if err := tree.Load(d.NewValue(shop.Type(), native)); err != nil {
+				t.Fatal(err)
+			}
+			part := tree.Root().Get(path...)
+			found, err := part.Value()
+			if err != nil || !bytes.Equal(inBinary(t, found.Node), c.x.Raw()) {
+				t.Errorf("in a tree %v is %x, %v", c.key, found.Raw(), err)
+			}
+			if err := part.Remove(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tree.Root().Get(path[0]).Put(c.key, c.x); err != nil || !bytes.Equal(written(t, &tree), native) {
+				t.Errorf("put into a tree: %x, %v", written(t, &tree), err)
+			}
+			if found, err := d.NewValue(shop.Type(), got).Get(path...); err != nil || !bytes.Equal(inBinary(t, found.Node), c.x.Raw()) {
+				t.Errorf("%v is %x, %v", c.key, found.Raw(), err)
+			}
+		}
+	}
+}
+
+// Other writers pad varints and have 0 for false. A key that is a value leads to
+// them as it does to the shortest form.
+func TestKeysAreFoundInEveryFormThatTheyMayHave(t *testing.T) {
+	for _, c := range []struct {
+		in  string
+		key dynamic.Node
+	}{
+		{"\x01\x53\x82\x80\x00\x07", dynamic.NewI32(1)},
+		{"\x01\x13\x00\x07", dynamic.NewBool(false)},
+		{"\x01\x13\x02\x07", dynamic.Compact.NewNode(thriftwire.Bool, []byte{0})},
+	} {
+		n := dynamic.Compact.NewNode(thriftwire.Map, []byte(c.in))
+		v, err := n.Get(dynamic.NodeKey(c.key))
+		if x, _ := v.Int(); err != nil || x != 7 {
+			t.Errorf("%x in %x: %v, %v", c.key.Raw(), c.in, v, err)
+		}
+	}
+}
+
+func TestAnUnknownProtocolGivesFaultsOnly(t *testing.T) {
+	p := dynamic.Protocol(9)
+	b := inProtocol(t, dynamic.NewNode(thriftwire.Struct, nestingMessage()), dynamic.Compact).Raw()
+	v := p.NewValue(nesting.Type(), b)
+	paths := [][]dynamic.Step{{dynamic.Field(2), dynamic.Index(1)}, {dynamic.Field(15), dynamic.Key("1")}, {dynamic.Field(9), dynamic.NodeKey(dynamic.NewI32(1))}}
+	everything(t, v, paths)
+	if diag.CodeOf(v.Check()) != diag.InvalidType {
+		t.Error(v.Check())
+	}
+	if _, err := dynamic.NewBool(true).AppendIn(nil, p); err == nil {
+		t.Error("a bool in an unknown protocol")
+	}
+	var tree dynamic.Tree
+	if err := tree.Load(p.NewValue(nesting.Type(), []byte{0})); diag.CodeOf(err) != diag.Unsupported {
+		t.Errorf("a tree: %v", err)
+	}
+	if _, err := p.NewValue(nesting.Type(), []byte{0}).AppendSet(nil, dynamic.NewI8(1), dynamic.Field(14)); diag.CodeOf(err) != diag.Unsupported {
+		t.Errorf("a change: %v", err)
+	}
+	if _, err := p.AppendAny(nil, nesting.Type(), map[string]any{"i32": 1}); err == nil {
+		t.Error("a message in an unknown protocol")
+	}
+}

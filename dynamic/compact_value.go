@@ -131,6 +131,9 @@ func appendCompactInt(b []byte, t thriftwire.Type, n int64) []byte {
 // whole value, and a value of a type that p does not have, is an error; dst is
 // then returned as it was, and it must not overlap the node's bytes.
 func (n Node) AppendIn(dst []byte, p Protocol) ([]byte, error) {
+	if f := p.known(); f != nil {
+		return dst, f
+	}
 	if err := n.Check(); err != nil {
 		return dst, err
 	}

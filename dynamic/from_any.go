@@ -35,6 +35,9 @@ func AppendAny(dst []byte, t *schema.Type, x any) ([]byte, error) {
 // AppendAny is [AppendAny] for the protocol p. A type that p does not have is
 // an error, wherever a value of it is to be written.
 func (p Protocol) AppendAny(dst []byte, t *schema.Type, x any) ([]byte, error) {
+	if f := p.known(); f != nil {
+		return dst, f
+	}
 	w := anyWriter{dst, p}
 	if f := w.value(t, x, maxDepth); f != nil {
 		return dst, f

@@ -47,6 +47,14 @@ func (p Protocol) NewValue(t *schema.Type, b []byte) Value { return Value{p.NewN
 // dialect returns the dialect of a compact protocol.
 func (p Protocol) dialect() compact.Dialect { return compact.Dialect(p) }
 
+// known refuses to write a protocol that does not exist.
+func (p Protocol) known() *diag.Fault {
+	if p <= CompactFBThrift {
+		return nil
+	}
+	return diag.NewFault(diag.Unsupported, -1, p.String())
+}
+
 // has reports whether values of type t exist in p.
 func (p Protocol) has(t thriftwire.Type) bool {
 	if p == Binary {

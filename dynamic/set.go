@@ -102,6 +102,9 @@ func (e *editor) at(slot int) *Node {
 // run copies a value of wire type t with the changes at the paths.
 func (e *editor) run(p *Paths, t thriftwire.Type) ([]byte, error) {
 	base := len(e.dst)
+	if f := e.proto.known(); f != nil {
+		return e.dst, f
+	}
 	if len(p.self) > 0 {
 		x := e.at(p.self[0])
 		f := e.accept(x, p.from, t)

@@ -125,7 +125,7 @@ func loadable(v *Value) *diag.Fault {
 	case len(v.data) > math.MaxInt32:
 		return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
 	}
-	return nil
+	return v.proto.known()
 }
 
 // Root returns the whole.
