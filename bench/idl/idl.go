@@ -17,3 +17,8 @@ var Transcode []byte
 //
 //go:embed http.thrift
 var HTTP []byte
+
+// TranscodeProto is transcode.proto.
+//
+//go:embed transcode.proto
+var TranscodeProto []byte

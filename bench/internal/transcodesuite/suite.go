@@ -12,6 +12,7 @@ import (
 var families = []func() ([]harness.Group, error){
 	jsonThrift,
 	httpThrift,
+	jsonProtobuf,
 }
 
 // Suite is the suite "transcode".
