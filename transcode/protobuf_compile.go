@@ -87,6 +87,9 @@ type protoTable struct {
 	wrapped bool     // whether the JSON is that of the field that is set, not an object
 }
 
+// nameRoom is the length up to which names are written as whole words.
+const nameRoom = 24
+
 // protoField is a field of a protoTable.
 type protoField struct {
 	typ    protoTyp    // of the value, of an element, or of a map's values
@@ -97,6 +100,7 @@ type protoField struct {
 	// implicit says that zero is absent. peek says that a value must be looked
 	// at before it is written to JSON: implicit, or of a closed enum.
 	implicit, peek bool
+	plain          bool // single, no message and of no closed enum
 	number         int32
 	oneof          int32    // index + 1 of the oneof; 0 for none
 	rivals         []uint64 // bit set of the others in the oneof, nil for none
@@ -105,7 +109,8 @@ type protoField struct {
 	packedTag      uint32   // the tag before packed elements, 0 if they cannot be
 	packedHead     []byte
 	name           string
-	quoted         []byte // "name": as JSON; nothing where the message is wrapped
+	quoted         []byte               // "name": as JSON; nothing where the message is wrapped
+	words          [nameRoom / 8]uint64 // the beginning of quoted
 	// What stands for the absent field, head or name included; nil if nothing does.
 	absentProto, absentJSON []byte
 }
@@ -216,6 +221,9 @@ func (k *protoCompiler) message(d *schema.StructDef) (*protoTable, error) {
 		if !m.wrapped {
 			out.quoted = append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		}
+		for j, c := range out.quoted[:min(len(out.quoted), nameRoom)] {
+			out.words[j/8] |= uint64(c) << (j % 8 * 8)
+		}
 		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing {
 			m.needed[i/64] |= 1 << (i % 64)
 		}
@@ -260,6 +268,7 @@ func (k *protoCompiler) field(out *protoField, f *schema.Field) (err error) {
 	}
 	out.implicit = out.shape == single && f.Requiredness() == schema.Default && f.Oneof() == nil && out.typ.message == nil
 	out.peek = out.implicit || out.typ.closed && out.shape == single
+	out.plain = out.shape == single && out.typ.message == nil && !out.typ.closed
 	if out.shape == repeated && out.typ.wire != protowire.Bytes && out.typ.wire != protowire.StartGroup {
 		out.packedTag = uint32(protowire.Tag(out.number, protowire.Bytes))
 		out.packedHead = protowire.AppendTag(nil, out.number, protowire.Bytes)

@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -136,21 +137,23 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 		if w.mark(&set, i) || f.rivals != nil && w.any(&set, f.rivals) {
 			return dst, w.inPieces()
 		}
-		if f.peek {
-			if next, absent := w.absentValue(in, p, f); absent {
-				w.markNull(&set, len(t.fields), i)
-				p = next
-				continue
-			}
-		}
 		from := len(dst)
-		switch f.shape {
-		case single:
-			dst, p = w.value(append(dst, f.quoted...), in, p, &f.typ)
-		case repeated:
+		switch {
+		case f.plain:
+			dst, p = w.plain(dst, in, p, f)
+		case f.shape == repeated:
 			dst, p = w.list(dst, in, p, f, tag != uint64(f.tag))
-		default:
+		case f.shape == mapped:
 			dst, p = w.mapping(dst, in, p, f)
+		default:
+			if f.peek {
+				if next, absent := w.absentValue(in, p, f); absent {
+					w.markNull(&set, len(t.fields), i)
+					p = next
+					continue
+				}
+			}
+			dst, p = w.value(f.appendName(dst), in, p, &f.typ)
 		}
 		if p < 0 {
 			return dst, w.within(f)
@@ -172,6 +175,71 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 	}
 	w.drop(&set, len(t.fields))
 	return dst, p
+}
+
+// plain writes the name and the value at p of a field that is no message and
+// of no closed enum; nothing if the value is the zero of a field without presence.
+func (w *protoToJSON) plain(dst, in []byte, p int, f *protoField) ([]byte, int) {
+	switch f.typ.wire {
+	case protowire.Varint:
+		u, n := w.varint(in, p)
+		switch {
+		case n < 0:
+			return dst, w.protoError(n, p)
+		case u == 0 && f.implicit || f.implicit && f.typ.kind.truncated() && uint32(u) == 0:
+			return dst, p + n
+		}
+		return w.number(f.appendName(dst), u, &f.typ), p + n
+	case protowire.Bytes:
+		l, n := w.length(in, p)
+		switch {
+		case n < 0:
+			return dst, w.protoError(n, p)
+		case l == 0 && f.implicit:
+			return dst, p + n
+		}
+		return w.quote(f.appendName(dst), in[p+n:p+n+l], p, p+n+l, f.typ.kind)
+	}
+	if f.implicit {
+		if next, absent := w.absentValue(in, p, f); absent {
+			return dst, next
+		}
+	}
+	return w.value(f.appendName(dst), in, p, &f.typ)
+}
+
+// varint reads the varint at p, which must end with in. The input around it
+// lets it be read a word at a time.
+func (w *protoToJSON) varint(in []byte, p int) (uint64, int) {
+	if p < len(in) && in[p] < 0x80 {
+		return uint64(in[p]), 1
+	}
+	u, n := protowire.ConsumeVarint(w.state.in[p:])
+	if n > len(in)-p {
+		return 0, protowire.ErrEOF
+	}
+	return u, n
+}
+
+// length reads the length at p of what must end with in.
+func (w *protoToJSON) length(in []byte, p int) (int, int) {
+	if p < len(in) && int(in[p]) < min(0x80, len(in)-p) {
+		return int(in[p]), 1
+	}
+	return protowire.ConsumeLength(in[p:])
+}
+
+// appendName appends the name of f and the colon.
+func (f *protoField) appendName(dst []byte) []byte {
+	n := len(dst)
+	if size := len(f.quoted); size <= nameRoom && cap(dst)-n >= nameRoom {
+		b := dst[n : n+nameRoom]
+		binary.LittleEndian.PutUint64(b, f.words[0])
+		binary.LittleEndian.PutUint64(b[8:], f.words[1])
+		binary.LittleEndian.PutUint64(b[16:], f.words[2])
+		return dst[:n+size]
+	}
+	return append(dst, f.quoted...)
 }
 
 // any reports whether the set holds one of those fields.
@@ -249,7 +317,7 @@ func (w *protoToJSON) list(dst, in []byte, p int, f *protoField, packed bool) ([
 	}
 	w.depth--
 	before := len(dst)
-	dst = append(append(dst, f.quoted...), '[')
+	dst = append(f.appendName(dst), '[')
 	empty := len(dst)
 	for count := 0; ; {
 		if packed {
@@ -301,12 +369,27 @@ func (w *protoToJSON) element(dst, in []byte, p int, f *protoField, count *int) 
 
 // packed writes the packed elements whose length stands at p.
 func (w *protoToJSON) packed(dst, in []byte, p int, f *protoField, count *int) ([]byte, int) {
-	l, n := protowire.ConsumeLength(in[p:])
+	l, n := w.length(in, p)
 	if n < 0 {
 		return dst, w.protoError(n, p)
 	}
 	in = in[:p+n+l]
-	for p += n; p < len(in); {
+	p += n
+	if f.typ.wire == protowire.Varint && !f.typ.closed {
+		for p < len(in) {
+			u, n := w.varint(in, p)
+			if n < 0 {
+				w.protoError(n, p)
+				w.fault.Index(*count)
+				return dst, failed
+			}
+			dst = append(w.number(dst, u, &f.typ), ',')
+			p += n
+			*count++
+		}
+		return dst, p
+	}
+	for p < len(in) {
 		if dst, p = w.element(dst, in, p, f, count); p < 0 {
 			return dst, p
 		}
@@ -321,11 +404,11 @@ func (w *protoToJSON) mapping(dst, in []byte, p int, f *protoField) ([]byte, int
 		return dst, w.tooDeep(p)
 	}
 	w.depth--
-	dst = append(append(dst, f.quoted...), '{')
+	dst = append(f.appendName(dst), '{')
 	base := len(w.memory().entries)
 	for {
 		at := p
-		l, n := protowire.ConsumeLength(in[p:])
+		l, n := w.length(in, p)
 		if n < 0 {
 			return dst, w.protoError(n, p)
 		}

@@ -14,7 +14,7 @@ import (
 func (w *protoToJSON) value(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
 	switch t.kind {
 	case protoMessage:
-		l, n := protowire.ConsumeLength(in[p:])
+		l, n := w.length(in, p)
 		if n < 0 {
 			return dst, w.protoError(n, p)
 		}
@@ -36,24 +36,33 @@ func (w *protoToJSON) value(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
 		}
 		return w.float(dst, p, math.Float64frombits(u), 64)
 	}
-	u, n := rawNumber(in[p:], t.wire)
+	u, n := w.raw(in, p, t.wire)
 	if n < 0 {
 		return dst, w.protoError(n, p)
 	}
 	return w.number(dst, u, t), p + n
 }
 
-// rawNumber reads the bits of a number.
-func rawNumber(b []byte, wire protowire.Type) (uint64, int) {
-	switch wire {
-	case protowire.Varint:
-		return protowire.ConsumeVarint(b)
-	case protowire.Fixed32:
+// raw reads the bits of the number at p.
+func (w *protoToJSON) raw(in []byte, p int, wire protowire.Type) (uint64, int) {
+	if wire == protowire.Varint {
+		return w.varint(in, p)
+	}
+	return rawFixed(in[p:], wire)
+}
+
+// rawFixed reads the bits of a number of fixed size.
+func rawFixed(b []byte, wire protowire.Type) (uint64, int) {
+	if wire == protowire.Fixed32 {
 		u, n := protowire.ConsumeFixed32(b)
 		return uint64(u), n
-	default:
-		return protowire.ConsumeFixed64(b)
 	}
+	return protowire.ConsumeFixed64(b)
+}
+
+// truncated reports whether of a varint of kind k only 32 bits count.
+func (k protoKind) truncated() bool {
+	return k == protoInt32 || k == protoSint32 || k == protoUint32 || k == protoEnum
 }
 
 // number writes a bool, integer or enum that came as u. Of numbers of 32 bits
@@ -103,10 +112,15 @@ func (w *protoToJSON) number(dst []byte, u uint64, t *protoTyp) []byte {
 
 // text writes a string or bytes.
 func (w *protoToJSON) text(dst, in []byte, p int, kind protoKind) ([]byte, int) {
-	b, n := protowire.ConsumeBytes(in[p:])
+	l, n := w.length(in, p)
 	if n < 0 {
 		return dst, w.protoError(n, p)
 	}
+	return w.quote(dst, in[p+n:p+n+l], p, p+n+l, kind)
+}
+
+// quote writes b, a string or bytes that stands from p to end.
+func (w *protoToJSON) quote(dst, b []byte, p, end int, kind protoKind) ([]byte, int) {
 	if kind == protoBytes && !w.conv.opts.rawBinary {
 		dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
 	} else if w.conv.opts.lossyText {
@@ -120,7 +134,7 @@ func (w *protoToJSON) text(dst, in []byte, p int, kind protoKind) ([]byte, int) 
 	if len(dst) > w.limit {
 		return dst, w.tooLarge(p)
 	}
-	return dst, p + n
+	return dst, end
 }
 
 // key writes the map key at p as the name of a member.
@@ -128,7 +142,7 @@ func (w *protoToJSON) key(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
 	if t.kind == protoString {
 		return w.text(dst, in, p, t.kind)
 	}
-	u, n := rawNumber(in[p:], t.wire)
+	u, n := w.raw(in, p, t.wire)
 	if n < 0 {
 		return dst, w.protoError(n, p)
 	}
@@ -186,15 +200,11 @@ func (w *protoToJSON) absentValue(in []byte, p int, f *protoField) (int, bool) {
 	case p < len(in) && in[p]-1 < 0x7f && !t.closed && t.wire == protowire.Varint:
 		return p, false // a number in one byte
 	}
-	u, n := rawNumber(in[p:], t.wire)
+	u, n := w.raw(in, p, t.wire)
 	if n < 0 {
 		return p, false
 	}
-	zero := u == 0
-	switch t.kind {
-	case protoInt32, protoSint32, protoUint32, protoEnum:
-		zero = uint32(u) == 0
-	}
+	zero := u == 0 || t.kind.truncated() && uint32(u) == 0
 	return p + n, f.implicit && zero || t.closed && !t.enum.has(int32(u))
 }
 
