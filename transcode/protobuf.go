@@ -56,24 +56,20 @@ import (
 // this converter alone. The strings of Int64Strings and NumberStrings and the
 // base64 of LooseBase64 are always read, and NonFinite is NonFiniteStrings.
 type ProtobufConverter struct {
-	conv Converter // its options and memory
+	conv *Converter // its options and memory
 	root *protoTable
 }
 
 // NewProtobuf compiles t, whose types are those that Protobuf has. It fails
 // with code Unsupported for others.
 func NewProtobuf(t *schema.StructDef, opts ...Option) (*ProtobufConverter, error) {
-	c := new(ProtobufConverter)
-	c.conv.opts = options{
-		maxDepth: DefaultMaxDepth, maxSize: DefaultMaxSize,
-		int64Strings: true, numberStrings: true, looseBase64: true, nonFinite: NonFiniteStrings,
+	o := newOptions()
+	o.int64Strings, o.numberStrings, o.looseBase64, o.nonFinite = true, true, true, NonFiniteStrings
+	for _, opt := range opts {
+		opt(&o)
 	}
-	for _, o := range opts {
-		o(&c.conv.opts)
-	}
-	c.conv.secret = newSecret()
-	c.conv.scratch.New = func() any { return new(scratch) }
-	k := newProtoCompiler(&c.conv)
+	c := &ProtobufConverter{conv: newConverter(o)}
+	k := newProtoCompiler(c.conv)
 	var err error
 	if c.root, err = k.message(t); err != nil {
 		return nil, err

@@ -87,9 +87,6 @@ type protoTable struct {
 	wrapped bool     // whether the JSON is that of the field that is set, not an object
 }
 
-// nameRoom is the length up to which names are written as whole words.
-const nameRoom = 24
-
 // protoField is a field of a protoTable.
 type protoField struct {
 	typ    protoTyp    // of the value, of an element, or of a map's values
@@ -109,8 +106,9 @@ type protoField struct {
 	packedTag      uint32   // the tag before packed elements, 0 if they cannot be
 	packedHead     []byte
 	name           string
-	quoted         []byte               // "name": as JSON; nothing where the message is wrapped
-	words          [nameRoom / 8]uint64 // the beginning of quoted
+	quoted         []byte                // "name": as JSON; nothing where the message is wrapped
+	expect         expected              // quoted, to compare it quickly
+	words          [shortName / 8]uint64 // the beginning of quoted
 	// What stands for the absent field, head or name included; nil if nothing does.
 	absentProto, absentJSON []byte
 }
@@ -220,8 +218,9 @@ func (k *protoCompiler) message(d *schema.StructDef) (*protoTable, error) {
 		out.name = names[i]
 		if !m.wrapped {
 			out.quoted = append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
+			out.expect = expect(out.quoted)
 		}
-		for j, c := range out.quoted[:min(len(out.quoted), nameRoom)] {
+		for j, c := range out.quoted[:min(len(out.quoted), shortName)] {
 			out.words[j/8] |= uint64(c) << (j % 8 * 8)
 		}
 		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing {

@@ -41,7 +41,8 @@ func (k *protoCompiler) absentField(out *protoField, f *schema.Field) *diag.Faul
 	switch value := f.Default(); {
 	case value != nil && o.writeDefaults && out.shape == single && out.typ.message == nil && out.oneof == 0:
 		constant := appendProtoConstant(nil, &out.typ, value)
-		w := protoToJSON{toJSON: toJSON{k.conv.start(nil, constant)}}
+		var w protoToJSON
+		w.start(k.conv, nil, constant)
 		json, p := w.value(append([]byte(nil), out.quoted...), constant, 0, &out.typ)
 		if p < 0 {
 			return w.fault
@@ -53,7 +54,8 @@ func (k *protoCompiler) absentField(out *protoField, f *schema.Field) *diag.Faul
 	case out.shape == mapped:
 		out.absentJSON = append(append([]byte(nil), out.quoted...), '{', '}')
 	case out.implicit:
-		w := protoToJSON{toJSON: toJSON{k.conv.start(nil, nil)}}
+		var w protoToJSON
+		w.start(k.conv, nil, nil)
 		out.absentJSON, _ = w.zero(append([]byte(nil), out.quoted...), 0, &out.typ)
 	}
 	return nil

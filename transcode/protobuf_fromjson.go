@@ -20,7 +20,8 @@ type protoFromJSON struct{ fromJSON }
 // in which they stand. On an error dst comes back as it was. The result does
 // not alias json.
 func (c *ProtobufConverter) AppendProtobuf(dst, json []byte) ([]byte, error) {
-	r := protoFromJSON{fromJSON{c.conv.start(dst, json)}}
+	var r protoFromJSON
+	r.start(c.conv, dst, json)
 	out, p := dst, failed
 	if !r.tooLong() {
 		out, p = r.message(dst, r.space(0), c.root)
@@ -132,11 +133,8 @@ func (r *protoFromJSON) member(dst []byte, p int, t *protoTable, set *fields, ne
 // fieldAt reads a member's name and colon and returns the index of the field,
 // -1 if it is unknown, and the position of the value.
 func (r *protoFromJSON) fieldAt(p int, t *protoTable, next int) (int, int) {
-	if next < len(t.fields) {
-		q := t.fields[next].quoted
-		if len(r.in)-p >= len(q) && string(r.in[p:p+len(q)]) == string(q) {
-			return next, r.space(p + len(q))
-		}
+	if next < len(t.fields) && t.fields[next].expect.at(r.in, p) {
+		return next, r.space(p + t.fields[next].expect.size)
 	}
 	n, escaped := r.skipString(p)
 	if n < 0 {

@@ -29,7 +29,8 @@ type protoToJSON struct {
 // schema's. On an error dst comes back as it was. The result does not alias
 // protobuf.
 func (c *ProtobufConverter) AppendJSON(dst, protobuf []byte) ([]byte, error) {
-	w := protoToJSON{toJSON: toJSON{c.conv.start(dst, protobuf)}}
+	var w protoToJSON
+	w.start(c.conv, dst, protobuf)
 	if w.tooLong() {
 		return dst, w.fault
 	}
@@ -38,7 +39,8 @@ func (c *ProtobufConverter) AppendJSON(dst, protobuf []byte) ([]byte, error) {
 		// The message is in pieces, or broken. A part of it that lacks something
 		// may be such a piece, so what is wrong is not known yet either.
 		c.conv.release(w.mem)
-		w = protoToJSON{toJSON: toJSON{c.conv.start(dst, protobuf)}, merge: true}
+		w = protoToJSON{merge: true}
+		w.start(c.conv, dst, protobuf)
 		out, p = w.message(dst, protobuf, 0, c.root, 0)
 	}
 	c.conv.release(w.mem)
@@ -232,8 +234,8 @@ func (w *protoToJSON) length(in []byte, p int) (int, int) {
 // appendName appends the name of f and the colon.
 func (f *protoField) appendName(dst []byte) []byte {
 	n := len(dst)
-	if size := len(f.quoted); size <= nameRoom && cap(dst)-n >= nameRoom {
-		b := dst[n : n+nameRoom]
+	if size := len(f.quoted); size <= shortName && cap(dst)-n >= shortName {
+		b := dst[n : n+shortName]
 		binary.LittleEndian.PutUint64(b, f.words[0])
 		binary.LittleEndian.PutUint64(b[8:], f.words[1])
 		binary.LittleEndian.PutUint64(b[16:], f.words[2])
