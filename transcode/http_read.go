@@ -22,7 +22,6 @@ type httpRun struct {
 	given  []byte  // the base that the caller gives
 	base   []byte  // the base that the reply had
 	failed *source // where a fault outside the body's JSON lies
-	raw    bool    // whether the output is a raw body
 }
 
 // PartError is a fault in another part of a request than the JSON of its body.
