@@ -12,6 +12,8 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file is "thrum call".
@@ -22,11 +24,16 @@ func callCommand() *command {
 		summary: "call a method of any Thrift server with JSON",
 		help: "ADDRESS is host:port or unix:PATH. JSON is an object of the arguments, {} if it\n" +
 			"is left out, read from standard input if it is -. The result is printed as JSON.\n" +
-			"A declared exception is printed to standard error, as JSON, with exit code 1.",
+			"A declared exception is printed to standard error, as JSON, with exit code 1.\n" +
+			"A dialect is framed, unframed, theader (fbthrift's header transport) or ttheader\n" +
+			"(CloudWeGo's); a protocol binary, compact or compact-fbthrift; a compression,\n" +
+			"of theader alone, none, zlib or zstd.",
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			o := callOptions{dirs: includeFlag(fs)}
 			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service")
-			fs.BoolVar(&o.framed, "framed", true, "put messages into frames; --framed=false if the server cannot")
+			fs.StringVar(&o.dialect, "dialect", "framed", "how messages travel: a `dialect`")
+			fs.StringVar(&o.protocol, "protocol", "binary", "the `protocol` of the messages")
+			fs.StringVar(&o.compress, "compress", "none", "the `compression` of the messages")
 			fs.BoolVar(&o.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
 			fs.DurationVar(&o.timeout, "timeout", 10*time.Second, "give up after this `time`")
 			return func(env *environment, args []string) error { return call(env, args, &o) }
@@ -37,7 +44,9 @@ func callCommand() *command {
 type callOptions struct {
 	idl         string
 	dirs        *listFlag
-	framed      bool
+	dialect     string
+	protocol    string
+	compress    string
 	multiplexed bool
 	timeout     time.Duration
 }
@@ -62,9 +71,13 @@ func call(env *environment, args []string, o *callOptions) error {
 	if err != nil {
 		return err
 	}
+	options, err := o.client()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(env.ctx, o.timeout)
 	defer cancel()
-	client, err := dial(ctx, args[0], o.framed)
+	client, err := dial(ctx, args[0], options)
 	if err != nil {
 		return err
 	}
@@ -79,8 +92,8 @@ func call(env *environment, args []string, o *callOptions) error {
 		return printException(env.stderr, exception)
 	}
 	var failed *rpc.Error
-	if o.framed && errors.As(err, &failed) && failed.Stage == rpc.StageRead {
-		return fmt.Errorf("%w\nhint: a server without frames needs --framed=false", err)
+	if errors.As(err, &failed) && failed.Stage == rpc.StageRead {
+		return fmt.Errorf("%w\nhint: the server may speak another dialect, such as --dialect=unframed", err)
 	}
 	if err != nil || result == nil {
 		return err
@@ -101,14 +114,42 @@ func callInput(env *environment, args []string) ([]byte, error) {
 	}
 }
 
-func dial(ctx context.Context, address string, framed bool) (*rpc.Client, error) {
+// client returns how the client is to speak.
+func (o *callOptions) client() (opts []rpc.ClientOption, err error) {
+	transform, ok := map[string]header.Transform{"none": header.None, "zlib": header.Zlib, "zstd": header.Zstd}[o.compress]
+	if !ok {
+		return nil, usageError(fmt.Sprintf("there is no compression %q%s", o.compress, suggest(o.compress, []string{"none", "zlib", "zstd"})))
+	}
+	switch o.dialect {
+	case "framed":
+	case "unframed":
+		opts = append(opts, rpc.Unframed())
+	case "theader":
+		opts = append(opts, rpc.THeader(transform))
+	case "ttheader":
+		opts = append(opts, rpc.TTHeader())
+	default:
+		return nil, usageError(fmt.Sprintf("there is no dialect %q%s", o.dialect, suggest(o.dialect, []string{"framed", "unframed", "theader", "ttheader"})))
+	}
+	if transform != header.None && o.dialect != "theader" {
+		return nil, usageError("only the dialect theader compresses")
+	}
+	switch o.protocol {
+	case "binary":
+	case "compact":
+		opts = append(opts, rpc.Compact(compact.Apache))
+	case "compact-fbthrift":
+		opts = append(opts, rpc.Compact(compact.FBThrift))
+	default:
+		return nil, usageError(fmt.Sprintf("there is no protocol %q%s", o.protocol, suggest(o.protocol, []string{"binary", "compact", "compact-fbthrift"})))
+	}
+	return opts, nil
+}
+
+func dial(ctx context.Context, address string, opts []rpc.ClientOption) (*rpc.Client, error) {
 	network := "tcp"
 	if path, ok := strings.CutPrefix(address, "unix:"); ok {
 		network, address = "unix", path
-	}
-	var opts []rpc.ClientOption
-	if !framed {
-		opts = append(opts, rpc.Unframed())
 	}
 	return rpc.Dial(ctx, network, address, opts...)
 }

@@ -135,7 +135,7 @@ func listenOr(address, usual string) (net.Listener, error) {
 func printDemo(w io.Writer, thriftAddress, httpAddress string) {
 	fmt.Fprintf(w, `A bookshop is open.
 
-  Thrift  %[1]s  (binary protocol, framed or not)
+  Thrift  %[1]s  (binary or compact; framed, unframed, THeader, TTHeader)
   HTTP    http://%[2]s/  (lists the routes)
 
 Try, in another terminal:

@@ -213,7 +213,10 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 		stdout, stderr string
 	}{
 		{[]string{"Shop.version"}, exitOK, "\"bookshop 1\"\n", ""},
-		{[]string{"Shop.version", "{}", "--framed=false"}, exitOK, "\"bookshop 1\"\n", ""},
+		{[]string{"Shop.version", "{}", "--dialect=unframed"}, exitOK, "\"bookshop 1\"\n", ""},
+		{[]string{"Shop.version", "--dialect=ttheader"}, exitOK, "\"bookshop 1\"\n", ""},
+		{[]string{"Shop.version", "--protocol=compact"}, exitOK, "\"bookshop 1\"\n", ""},
+		{[]string{"Shop.version", "--dialect=theader", "--protocol=compact-fbthrift", "--compress=zstd"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "--multiplexed"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.ping"}, exitOK, "", ""},
 		{[]string{"Shop.note", `{"line": "x"}`}, exitOK, "", ""},
@@ -266,7 +269,7 @@ func TestCallHintsAtFramesWhenTheServerHangsUp(t *testing.T) {
 		}
 	}()
 	_, stderr := expect(t, exitFailed, "call", l.Addr().String(), "Base.ping", "--idl", "../../examples/shop/common.thrift")
-	if !strings.Contains(stderr, "hint: a server without frames needs --framed=false") {
+	if !strings.Contains(stderr, "hint: the server may speak another dialect, such as --dialect=unframed") {
 		t.Errorf("stderr: %q", stderr)
 	}
 }

@@ -82,6 +82,10 @@ func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
 		{"convert", "--from", "binary", "--to", "compact", "--max-size", "0"},
 		{"call", "localhost:1", "noservice", "--idl", "testdata/shared.thrift"},
 		{"call", "localhost:1", "Shop.get", "--timeout", "soon", "--idl", "testdata/shared.thrift"},
+		{"call", "localhost:1", "Base.ping", "--dialect", "theadre", "--idl", "../../examples/shop/common.thrift"},
+		{"call", "localhost:1", "Base.ping", "--protocol", "json", "--idl", "../../examples/shop/common.thrift"},
+		{"call", "localhost:1", "Base.ping", "--compress", "zlib", "--idl", "../../examples/shop/common.thrift"},
+		{"call", "localhost:1", "Base.ping", "--compress", "gzip", "--dialect", "theader", "--idl", "../../examples/shop/common.thrift"},
 	} {
 		if stdout, stderr := expect(t, exitUsage, args...); stdout != "" || stderr == "" {
 			t.Errorf("thrum %s: printed %q, and %q to stderr", strings.Join(args, " "), stdout, stderr)
