@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/dynamic/protobuf"
 )
 
@@ -59,6 +60,44 @@ func FuzzRead(f *testing.F) {
 				continue
 			}
 			_ = set.Get(n.Node, make([]protobuf.Value, 2))
+		}
+	})
+}
+
+// FuzzSet changes any bytes at random places: nothing may panic, and where
+// Google's library reads the message, the result is what the change makes of it.
+func FuzzSet(f *testing.F) {
+	c := newCorpus(f, 1)
+	for i, md := range c.messages {
+		f.Add(uint64(i), c.draw(f, md), "items[0].name", []byte("x"))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, b []byte, text string, x []byte) {
+		c := newCorpus(t, seed%64)
+		md := c.messages[seed/64%messageCount]
+		typ := c.schema(md)
+		v := protobuf.NewValue(typ, b)
+		if steps, err := protobuf.ParsePath(text); err == nil {
+			_, _ = v.AppendSet(nil, protobuf.NewMessage(x), steps...)
+			_, _ = v.AppendDelete(nil, steps...)
+			_, _ = v.Node.AppendSet(nil, protobuf.NewMessage(x), steps...)
+		}
+		m, err := parse(md, b)
+		if err != nil {
+			return
+		}
+		before := content(m)
+		for _, target := range targets(c, before, typ) {
+			if last := target.path[len(target.path)-1].Kind(); last == dynamic.EndStep || last == dynamic.BeforeStep {
+				continue
+			}
+			want := wanted(t, md, typ, edit(before, typ, target.path, nil))
+			out, err := v.AppendDelete(nil, target.path...)
+			if err != nil {
+				t.Fatalf("%v: %v", target.path, err)
+			}
+			if got := show(mustParse(t, md, out)); got != want {
+				t.Fatalf("%v deleted:\ngot  %s\nwant %s\nbytes %x", target.path, got, want, out)
+			}
 		}
 	})
 }

@@ -101,7 +101,7 @@ func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 		}
 		pos = r.next
 		i := br.field(r.number)
-		if i >= 0 && (br.typ == nil || fits(br.edges[i].step.typ, r.wire)) {
+		if i >= 0 && br.edges[i].step.holds(&r) {
 			if len(br.oneofs) > 0 {
 				br.unset(&r, met, i)
 			}
@@ -112,6 +112,10 @@ func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 	}
 	return nil
 }
+
+// holds reports whether a record with the step's number is the step's field.
+// Without a schema every one is.
+func (s *step) holds(r *record) bool { return s.typ == nil || fits(s.typ, r.wire) }
 
 // unset forgets the other members of the oneof that the record's field belongs
 // to; the field itself is that of the edge, if there is one.
