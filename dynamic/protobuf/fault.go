@@ -8,12 +8,8 @@ import (
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
 
-// This file holds the codes that walks return, the faults made of them, and
-// what the schema says of the wire.
-
-// absent is the result of a walk that found nothing, beside those of package
-// protowire, which are negative.
-const absent = 1
+// This file holds the faults that are made of walks' negative codes, and what
+// the schema says of the wire.
 
 // maxDepth is the deepest nesting that is followed.
 const maxDepth = 1024
