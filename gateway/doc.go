@@ -1,8 +1,7 @@
 // Package gateway serves Thrift services over HTTP and JSON. From the schema
-// of the services it compiles, once, a table of routes with the way in which
-// each request's parts become arguments; per request it looks the route up,
-// assembles the arguments as JSON, converts them to Thrift, calls the backend
-// and converts the reply.
+// of the services it compiles, once, a table of routes with a program for each
+// by which a request's parts become arguments; per request it looks the route up,
+// writes the arguments as Thrift, calls the backend and makes the result a reply.
 //
 // # Routes
 //
@@ -25,16 +24,21 @@
 // the path if the route has a segment of its name, else from the query (GET,
 // HEAD, DELETE, OPTIONS) or from the body's key of its name.
 // A struct is a request struct, whose fields are read one by one, if it is the
-// only argument or if one of its fields has such an annotation.
+// only argument or if one of its fields, or of the structs in it, has such an annotation.
 //
 // A list or set in a path, query, header, cookie or form repeats or is split at
 // commas; a struct or map there is JSON text. A form is
-// application/x-www-form-urlencoded.
+// application/x-www-form-urlencoded; on routes that take one, its fields stand for the keys of a body.
+//
+// On routes of annotations, names in JSON are those that api.key, go.tag and their like give, and
+// api.js_conv and its like change values, as package transcode says, whose options [Conversion]
+// and [Mapping] pass on. POST /Service/method has the schema's own names and values both ways.
 //
 // # Replies
 //
 // The result is sent as JSON with status 200 or the method's api.http_code,
-// without content as 204, and a oneway call as 202. A declared exception has
+// without content as 204, and a oneway call as 202. On routes of annotations, fields of the result go
+// to the status, header, cookies or raw body where [transcode.AnnotatedReplyParts] says so. A declared exception has
 // the api.http_code of the throws clause's field or of the exception; without
 // one it has 422, or 500 if it is fbthrift's server exception, or 503 if that is
 // transient. Every error is a problem document of RFC 9457: see [Problem].

@@ -7,13 +7,15 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // This file serves requests.
@@ -24,7 +26,8 @@ type Gateway struct {
 	options options
 	backend rpc.Caller
 	// A request takes the table once, so that it sees one table throughout.
-	table atomic.Pointer[table]
+	table    atomic.Pointer[table]
+	requests sync.Pool // of *Request
 }
 
 // New compiles the services that files declare, with the methods they
@@ -59,7 +62,7 @@ func (g *Gateway) Replace(files []*schema.File) error {
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if err := g.checkLimits(r); err != nil {
-		g.fail(w, r, err, nil)
+		g.fail(w, r, err)
 		return
 	}
 	t := g.table.Load()
@@ -71,14 +74,14 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
 		write(w, http.StatusOK, "application/json", t.index)
 	case len(allowed) == 0:
-		g.fail(w, r, &failure{http.StatusNotFound, "no route has this path; GET / lists the routes"}, nil)
+		g.fail(w, r, &failure{http.StatusNotFound, "no route has this path; GET / lists the routes"})
 	default:
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
-		g.fail(w, r, &failure{http.StatusMethodNotAllowed, "the path takes " + strings.Join(allowed, ", ")}, nil)
+		g.fail(w, r, &failure{http.StatusMethodNotAllowed, "the path takes " + strings.Join(allowed, ", ")})
 	}
 }
 
@@ -100,10 +103,9 @@ func (g *Gateway) checkLimits(r *http.Request) error {
 
 // call serves a request that has a route.
 func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params []string) {
-	in := &input{request: r, params: params}
-	args, err := g.arguments(w, rt, in)
+	body, form, err := g.body(w, r, rt.binding)
 	if err != nil {
-		g.fail(w, r, err, in)
+		g.fail(w, r, err)
 		return
 	}
 	ctx := r.Context()
@@ -112,10 +114,14 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		ctx, cancel = context.WithTimeout(ctx, g.options.timeout)
 		defer cancel()
 	}
-	result, err := rt.method.CallJSON(ctx, rt.caller, args)
+	if rt.binding != nil {
+		g.callBound(ctx, w, r, rt, body, form, params)
+		return
+	}
+	result, err := rt.method.CallJSON(ctx, rt.caller, body)
 	switch {
 	case err != nil:
-		g.fail(w, r, err, in)
+		g.fail(w, r, err)
 	case result == nil:
 		w.WriteHeader(rt.status)
 	default:
@@ -123,74 +129,103 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 	}
 }
 
-// arguments reads what rt needs of the request and returns the arguments as JSON.
-func (g *Gateway) arguments(w http.ResponseWriter, rt *route, in *input) ([]byte, error) {
-	b := rt.binding
-	if b == nil || b.uses[inBody] || b.uses[inForm] || b.uses[inRawBody] {
-		if err := g.readBody(w, in); err != nil {
-			return nil, err
+// callBound serves a request whose parts are arguments.
+func (g *Gateway) callBound(ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, body []byte, form bool, params []string) {
+	in, _ := g.requests.Get().(*Request)
+	if in == nil {
+		in = new(Request)
+	}
+	in.Reset(r, body, form, rt.binding.names, params)
+	reply := response{header: w.Header()}
+	var out []byte
+	var kind transcode.Body
+	err := in.check(rt.binding)
+	if err == nil {
+		out, kind, err = rt.binding.method.CallHTTP(ctx, rt.caller, in, &reply)
+	}
+	in.Reset(nil, nil, false, nil, nil)
+	g.requests.Put(in)
+	switch {
+	case err != nil:
+		g.fail(w, r, err)
+	case kind == transcode.NoBody:
+		w.WriteHeader(reply.status)
+	case kind == transcode.RawBody:
+		media := w.Header().Get("Content-Type")
+		if media == "" {
+			media = "application/octet-stream"
 		}
+		write(w, reply.status, media, out)
+	default:
+		write(w, reply.status, "application/json", append(out, '\n'))
 	}
-	if len(in.body) > 0 && (b == nil || b.uses[inBody] || b.uses[inForm]) {
-		if err := in.checkType(b); err != nil {
-			return nil, err
-		}
+}
+
+// check refuses a query or form that cannot be read, if b needs it.
+func (r *Request) check(b *binding) error {
+	switch {
+	case b.uses[transcode.InQuery] && !r.CheckQuery():
+		return &transcode.PartError{Place: transcode.InQuery, Fault: diag.NewFault(diag.Syntax, -1, "the query cannot be read")}
+	case r.isForm && !r.CheckForm():
+		return &failure{http.StatusBadRequest, "the form cannot be read"}
 	}
-	if b == nil {
-		return in.body, nil
+	return nil
+}
+
+// body reads the body if the arguments need it. form says that it is a form.
+func (g *Gateway) body(w http.ResponseWriter, r *http.Request, b *binding) (body []byte, form bool, err error) {
+	typed := b == nil || b.uses[transcode.InBody] || b.uses[transcode.InForm]
+	if !typed && !b.uses[transcode.InRawBody] {
+		return nil, false, nil
 	}
-	if err := b.assemble(in); err != nil {
-		return nil, err
+	if body, err = g.readBody(w, r); err == nil && typed && len(body) > 0 {
+		form, err = isForm(r, b)
 	}
-	return in.out, nil
+	return body, form, err
 }
 
 // readBody reads the whole body, of at most the limit. Memory grows with what
 // arrives, not with what the request claims.
-func (g *Gateway) readBody(w http.ResponseWriter, in *input) error {
+func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	tooLarge := &failure{http.StatusRequestEntityTooLarge, "the body is larger than " + strconv.FormatInt(g.options.maxBody, 10) + " bytes"}
-	if in.request.ContentLength > g.options.maxBody {
-		return tooLarge
+	if r.ContentLength > g.options.maxBody {
+		return nil, tooLarge
 	}
-	if in.request.Body == nil {
-		return nil
+	if r.Body == nil {
+		return nil, nil
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, in.request.Body, g.options.maxBody))
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, g.options.maxBody))
 	var limit *http.MaxBytesError
 	switch {
 	case errors.As(err, &limit):
-		return tooLarge
+		return nil, tooLarge
 	case err != nil:
-		return &failure{http.StatusBadRequest, "the body cannot be read"}
+		return nil, &failure{http.StatusBadRequest, "the body cannot be read"}
 	}
-	in.body = body
-	return nil
+	return body, nil
 }
 
-// checkType checks the body's media type and parses a form.
-func (in *input) checkType(b *binding) error {
-	form := b != nil && b.uses[inForm]
-	text := in.request.Header.Get("Content-Type")
+// isForm checks the body's media type and reports whether it is a form.
+func isForm(r *http.Request, b *binding) (bool, error) {
+	form := b != nil && b.uses[transcode.InForm]
+	text := r.Header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(text)
 	switch {
 	case text == "" || err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")):
-		return nil
+		return false, nil
 	case err == nil && form && media == "application/x-www-form-urlencoded":
-		if in.form, err = url.ParseQuery(string(in.body)); err != nil {
-			return &failure{http.StatusBadRequest, "the form cannot be read"}
-		}
-		return nil
+		return true, nil
 	}
 	want := "application/json"
 	if form {
 		want += " or application/x-www-form-urlencoded"
 	}
-	return &failure{http.StatusUnsupportedMediaType, "the body must be " + want}
+	return false, &failure{http.StatusUnsupportedMediaType, "the body must be " + want}
 }
 
 // fail answers with the problem document of err.
-func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error, in *input) {
-	p := problem(err, in, g.options.tell)
+func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	p := problem(err, g.options.tell)
 	p.Instance = r.URL.EscapedPath()
 	g.options.report(r, p.Status, err)
 	write(w, p.Status, ProblemType, render(p))

@@ -19,6 +19,7 @@ type options struct {
 	report      func(r *http.Request, status int, err error)
 	tell        bool
 	conversion  []transcode.Option
+	mapping     []transcode.HTTPOption
 }
 
 // The limits of a Gateway unless options say otherwise.
@@ -70,4 +71,10 @@ func TellErrors() Option { return func(o *options) { o.tell = true } }
 // Conversion adds options of the conversion between JSON and Thrift.
 func Conversion(opts ...transcode.Option) Option {
 	return func(o *options) { o.conversion = append(o.conversion, opts...) }
+}
+
+// Mapping adds options of the conversion between HTTP and Thrift. Where fields
+// of a request come from is the gateway's; see the package's documentation.
+func Mapping(opts ...transcode.HTTPOption) Option {
+	return func(o *options) { o.mapping = append(o.mapping, opts...) }
 }

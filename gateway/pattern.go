@@ -86,6 +86,17 @@ func (p pattern) index(name string) int {
 	return -1
 }
 
+// names returns the names of p's parameters.
+func (p pattern) names() []string {
+	var out []string
+	for _, s := range p.segments {
+		if s.kind != literal {
+			out = append(out, s.text)
+		}
+	}
+	return out
+}
+
 // node is a place in the tree of routes; the path to it is its pattern without
 // the parameters' names.
 type node struct {

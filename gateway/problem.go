@@ -10,6 +10,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
+	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // This file turns errors into problem documents.
@@ -52,12 +53,12 @@ type failure struct {
 
 func (f *failure) Error() string { return f.detail }
 
-// problem describes err; in may be nil if no arguments have been read. tell
-// says whether undeclared errors of a service are shown.
-func problem(err error, in *input, tell bool) *Problem {
+// problem describes err; tell says whether undeclared errors of a service are
+// shown.
+func problem(err error, tell bool) *Problem {
 	var (
 		own       *failure
-		bind      *bindError
+		part      *transcode.PartError
 		argument  *generic.ArgumentError
 		exception *generic.Exception
 		reply     *generic.ReplyError
@@ -67,12 +68,12 @@ func problem(err error, in *input, tell bool) *Problem {
 	switch {
 	case errors.As(err, &own):
 		return plain(own.status, own.detail)
-	case errors.As(err, &bind):
-		p := faultProblem(bind.fault)
-		p.place(bind.source, bind.offset)
+	case errors.As(err, &part):
+		p := faultProblem(part.Fault)
+		p.Parameter = &Parameter{part.Place.String(), part.Name}
 		return p
 	case errors.As(err, &argument):
-		return argumentProblem(argument.Err, in)
+		return argumentProblem(argument.Err)
 	case errors.As(err, &exception):
 		return exceptionProblem(exception)
 	case errors.As(err, &reply):
@@ -113,34 +114,18 @@ func faultProblem(err error) *Problem {
 	return p
 }
 
-// argumentProblem describes a fault in the assembled arguments.
-func argumentProblem(err error, in *input) *Problem {
+// argumentProblem describes a fault in the body, or arguments that are missing.
+func argumentProblem(err error) *Problem {
 	p := faultProblem(err)
 	var f *diag.Fault
-	if !errors.As(err, &f) || f.Offset < 0 {
-		return p
-	}
-	if in.out == nil { // the body is the arguments
+	if errors.As(err, &f) && f.Offset >= 0 {
 		p.Offset = &f.Offset
-		return p
-	}
-	if s, at, ok := in.locate(f.Offset); ok {
-		p.place(s, at)
 	}
 	return p
 }
 
-// place adds where a value came from.
-func (p *Problem) place(s source, offset int) {
-	if s.place != inBody {
-		p.Parameter = &Parameter{s.place.String(), s.name}
-	} else if offset >= 0 {
-		p.Offset = &offset
-	}
-}
-
 func exceptionProblem(e *generic.Exception) *Problem {
-	status, err := exceptionStatus(e.Field)
+	status, err := transcode.ExceptionStatus(e.Field)
 	if err != nil { // New has refused such annotations
 		status = http.StatusInternalServerError
 	}

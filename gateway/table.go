@@ -6,12 +6,12 @@ import (
 	"net/http"
 	"slices"
 	"sort"
-	"strconv"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // This file compiles the schema to the table of routes. A table is immutable.
@@ -24,7 +24,7 @@ type route struct {
 	service *schema.Service // the one that was asked for, which may inherit the method
 	caller  rpc.Caller      // that calls the method as one of service
 	binding *binding        // nil: the body is the arguments
-	status  int             // of success
+	status  int             // of success, if the body is the arguments
 }
 
 func (r *route) String() string {
@@ -85,8 +85,12 @@ func newTable(files []*schema.File, backend rpc.Caller, o *options) (*table, err
 
 // addMethod adds the routes of m as a method of s.
 func (t *table) addMethod(s *schema.Service, m *schema.Method, caller rpc.Caller, o *options) (errs []error) {
+	said := make(map[string]bool) // each route finds what is wrong with the method anew
 	fail := func(err error) {
-		errs = append(errs, fmt.Errorf("%s: %s.%s: %w", m.Span().Position(), s.Name(), m.Name(), err))
+		if text := err.Error(); !said[text] {
+			said[text] = true
+			errs = append(errs, fmt.Errorf("%s: %s.%s: %w", m.Span().Position(), s.Name(), m.Name(), err))
+		}
 	}
 	method, err := generic.NewMethod(m, generic.Conversion(o.conversion...))
 	if err == nil {
@@ -96,12 +100,12 @@ func (t *table) addMethod(s *schema.Service, m *schema.Method, caller rpc.Caller
 		fail(err)
 		return errs
 	}
-	status, err := successStatus(m)
+	status, err := transcode.SuccessStatus(m)
 	if err != nil {
 		fail(err)
 	}
 	for _, f := range m.Throws() {
-		if _, err := exceptionStatus(f); err != nil {
+		if _, err := transcode.ExceptionStatus(f); err != nil {
 			fail(err)
 		}
 	}
@@ -120,7 +124,7 @@ func (t *table) addMethod(s *schema.Service, m *schema.Method, caller rpc.Caller
 			fail(fmt.Errorf("%s: %w", a.Name, err))
 			continue
 		}
-		b, err := newBinding(m, verbs[i].verb, p)
+		b, err := newBinding(m, verbs[i].verb, p, o)
 		if err != nil {
 			fail(err)
 			continue
@@ -157,52 +161,4 @@ func (t *table) lookup(verb, escapedPath string) (r *route, params, allowed []st
 	}
 	sort.Strings(m.allowed)
 	return nil, nil, m.allowed
-}
-
-// successStatus returns the status of a method's success.
-func successStatus(m *schema.Method) (int, error) {
-	usual := http.StatusOK
-	switch {
-	case m.Oneway():
-		usual = http.StatusAccepted
-	case m.Returns().Kind() == schema.Void:
-		usual = http.StatusNoContent
-	}
-	status, err := annotatedStatus(m.Annotations(), usual, 200, 299)
-	if err == nil && m.Returns().Kind() != schema.Void && (status == http.StatusNoContent || status == http.StatusResetContent) {
-		return 0, fmt.Errorf("api.http_code = %d leaves no room for the result", status)
-	}
-	return status, err
-}
-
-// exceptionStatus returns the status of a declared exception: as the throws
-// clause says, else as the exception says, else 422. fbthrift's "server
-// exception" is 500, and 503 if it is transient.
-func exceptionStatus(f *schema.Field) (int, error) {
-	a := f.Type().Struct().Annotations()
-	usual := http.StatusUnprocessableEntity
-	if a.Has("server") {
-		usual = http.StatusInternalServerError
-		if a.Has("transient") {
-			usual = http.StatusServiceUnavailable
-		}
-	}
-	status, err := annotatedStatus(a, usual, 400, 599)
-	if err != nil {
-		return 0, err
-	}
-	return annotatedStatus(f.Annotations(), status, 400, 599)
-}
-
-// annotatedStatus returns the status that api.http_code in a asks for.
-func annotatedStatus(a schema.Annotations, usual, low, high int) (int, error) {
-	v, ok := a.Get("api.http_code")
-	if !ok {
-		return usual, nil
-	}
-	status, err := strconv.Atoi(v.Value)
-	if err != nil || status < low || status > high {
-		return 0, fmt.Errorf("api.http_code = %q is no status from %d to %d", v.Value, low, high)
-	}
-	return status, nil
 }

@@ -222,7 +222,7 @@ func (c *HTTPMethod) compileResult(k *compiler) (err error) {
 		if f.ID() != 0 {
 			status, err = ExceptionStatus(f)
 		}
-		if err == nil {
+		if err == nil && (f.ID() == 0 || c.http.convertExceptions) {
 			t.typ, err = b.typ(f.Type(), t.typ, true)
 		}
 		if err != nil {
@@ -259,7 +259,7 @@ const (
 	RawBody              // a field as it stands
 )
 
-// Exception is the error of a reply that is a declared exception.
+// Exception is the error of a result struct that holds a declared exception.
 type Exception struct {
 	Field *schema.Field // of the throws clause; its type is the exception's
 	JSON  []byte        // the exception's fields

@@ -155,7 +155,7 @@ func TestOutcomesOfMethodsBecomeReplies(t *testing.T) {
 		{nil, "text", `{"success":"a\"b"}`, `"a\"b"`, "status 200", transcode.JSONBody},
 		{nil, "clear", `{}`, ``, "status 204", transcode.NoBody},
 		{nil, "get", `{}`, `missing-required  0`, "", transcode.NoBody},
-		{nil, "get", `{"missing":{"what":"w","hint":"h"}}`, `Missing {"what":"w"}`, "", transcode.NoBody},
+		{nil, "get", `{"missing":{"what":"w","hint":"h"}}`, `Missing {"what":"w","hint":"h"}`, "", transcode.NoBody},
 		{converted, "get", `{"missing":{"what":"w","hint":"h"}}`, `{"what":"w"}`, "header Hint=h, status 404", transcode.JSONBody},
 		{converted, "clear", `{"missing":{"what":"w"}}`, `{"what":"w"}`, "status 404", transcode.JSONBody},
 		{converted, "get", `{"busy":{"seconds":3}}`, `{}`, "header Retry-After=3, status 503", transcode.JSONBody},
