@@ -72,17 +72,17 @@ func (l *loader) compactFields(at uint32, pos, depth int) (int, *diag.Fault) {
 	}
 }
 
-// findCompactEntry returns the entry with the step's key, which is in the
+// walkCompactEntries is walk for the entries of n, with a step that is in the
 // protocol of the tree if it is a value.
-func (i Item) findCompactEntry(s *Step) Item {
-	t, n := i.tree, i.get()
+func (t *Tree) walkCompactEntries(n *node, s *Step) (at uint32, passed int) {
 	for k := n.first; k != 0; k = t.nodes[k].next {
 		key := t.keyBytes(&t.nodes[k])
 		if s.sameCompactKey(t.proto, key, 0, len(key), n.key) {
-			return Item{t, k}
+			return k, passed
 		}
+		passed++
 	}
-	return Item{}
+	return 0, passed
 }
 
 // compactFields writes the fields of a changed compact struct. Neighbours that

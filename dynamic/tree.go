@@ -1,6 +1,7 @@
 package dynamic
 
 import (
+	"hash/maphash"
 	"math"
 	"sync"
 
@@ -27,6 +28,12 @@ type Tree struct {
 	schema *schema.Type
 	proto  Protocol // of src and own
 	order  []uint32 // scratch for sorting
+
+	edits  uint32 // counts changes, which put indexes out of date
+	wides  []wide // indexes of nodes with many parts
+	oldest int
+	seed   maphash.Seed // of the indexes, once seeded
+	seeded bool
 }
 
 // node is a part of the tree. It holds no Go pointers: places are offsets into
@@ -74,6 +81,7 @@ func (p *TreePool) Put(t *Tree) {
 func (t *Tree) Reset() {
 	t.src, t.schema = nil, nil
 	t.own, t.nodes = t.own[:0], t.nodes[:0]
+	t.wides = t.wides[:0]
 }
 
 // Load takes apart the value at the front of v's bytes, all the way down.
@@ -89,7 +97,7 @@ func (t *Tree) load(v Value, deep bool) error {
 		t.Reset()
 		return f
 	}
-	t.own, t.nodes = t.own[:0], t.nodes[:0]
+	t.own, t.nodes, t.wides = t.own[:0], t.nodes[:0], t.wides[:0]
 	if cap(t.nodes) == 0 {
 		// Numbers and short strings make most parts.
 		t.nodes = make([]node, 0, 4+len(v.data)/16)
@@ -326,39 +334,4 @@ func (i Item) Get(path ...Step) Item {
 		}
 	}
 	return i
-}
-
-// find returns the part that a resolved step leads to.
-func (i Item) find(s *Step) Item {
-	t, n := i.tree, i.parts()
-	if n == nil {
-		return Item{}
-	}
-	switch {
-	case s.kind == stepField && n.typ == thriftwire.Struct:
-		for k := n.first; k != 0; k = t.nodes[k].next {
-			if uint16(t.nodes[k].label) == uint16(s.num) {
-				return Item{t, k}
-			}
-		}
-	case s.kind == stepIndex && (n.typ == thriftwire.List || n.typ == thriftwire.Set):
-		k := n.first
-		for left := s.num; left > 0 && k != 0; left-- {
-			k = t.nodes[k].next
-		}
-		if s.num >= 0 {
-			return t.item(k)
-		}
-	case n.typ == thriftwire.Map && s.fits(n.key):
-		if t.proto != Binary {
-			return i.findCompactEntry(s.in(t.proto))
-		}
-		for k := n.first; k != 0; k = t.nodes[k].next {
-			key := t.keyBytes(&t.nodes[k])
-			if s.sameKey(key, 0, len(key), n.key) {
-				return Item{t, k}
-			}
-		}
-	}
-	return Item{}
 }

@@ -13,6 +13,7 @@ import (
 
 // changed marks a node and all above it.
 func (t *Tree) changed(at uint32) {
+	t.edits++
 	for at != 0 && t.nodes[at].flags&partsChanged == 0 {
 		t.nodes[at].flags |= partsChanged
 		at = t.nodes[at].parent
@@ -82,6 +83,9 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 		return f
 	}
 	n.typ, n.label, n.start, n.end = x.typ, label, uint32(start), uint32(len(t.own))
+	for k := n.first; k != 0; k = t.nodes[k].next {
+		t.nodes[k].parent = 0 // who still holds one cannot change what replaced it
+	}
 	n.first = 0
 	n.flags = owned
 	if contained {

@@ -421,7 +421,20 @@ func step(tree *dynamic.Tree, item dynamic.Item, c byte) dynamic.Item {
 	case 10:
 		_, _ = item.Put(dynamic.Key("k"), value)
 	case 11:
-		_ = item.MoveBefore(item.Next().Next())
+		switch c >> 4 {
+		case 0, 1, 2, 3:
+			_ = item.MoveBefore(item.Next().Next())
+		case 4, 5, 6, 7:
+			_ = item.MoveRange(item.First(), item.First().Next(), item.Last())
+		case 8, 9:
+			_ = item.Parent().MoveRange(item, item.Parent().Last(), item.Parent().First())
+		case 10, 11:
+			_, _ = item.Take(dynamic.End(), item.Parent().Last())
+		case 12:
+			_, _ = item.Parent().Take(dynamic.Before(0), item)
+		default:
+			item.Rotate(int(c>>4) - 14)
+		}
 	case 12:
 		item.Sort(func(a, b dynamic.Item) int { return cmp.Compare(b.ID(), a.ID()) })
 	case 13:
