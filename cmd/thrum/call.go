@@ -7,12 +7,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -30,7 +32,7 @@ func callCommand() *command {
 			"of theader alone, none, zlib or zstd.",
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			o := callOptions{dirs: includeFlag(fs)}
-			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service")
+			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files")
 			fs.StringVar(&o.dialect, "dialect", "framed", "how messages travel: a `dialect`")
 			fs.StringVar(&o.protocol, "protocol", "binary", "the `protocol` of the messages")
 			fs.StringVar(&o.compress, "compress", "none", "the `compression` of the messages")
@@ -55,11 +57,7 @@ func call(env *environment, args []string, o *callOptions) error {
 	if len(args) < 2 || len(args) > 3 {
 		return usageError("an address and a Service.method are needed, then at most one JSON object")
 	}
-	file, err := load(env.stderr, o.idl, *o.dirs)
-	if err != nil {
-		return err
-	}
-	service, def, err := findMethod(file, args[1])
+	service, def, err := o.find(env.stderr, args[1])
 	if err != nil {
 		return err
 	}
@@ -100,6 +98,18 @@ func call(env *environment, args []string, o *callOptions) error {
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", result)
 	return err
+}
+
+// find finds the method to call.
+func (o *callOptions) find(stderr io.Writer, name string) (*schema.Service, *schema.Method, error) {
+	if info, err := os.Stat(o.idl); err == nil && info.IsDir() {
+		return findBelow(stderr, o.idl, *o.dirs, name)
+	}
+	file, err := load(stderr, o.idl, *o.dirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return findMethod(file, name)
 }
 
 // callInput returns the arguments as JSON.

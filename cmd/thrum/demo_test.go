@@ -244,6 +244,30 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 	}
 }
 
+func TestCallFindsServicesInADirectory(t *testing.T) {
+	atRoot(t)
+	address, _ := serveShop(t)
+	for _, c := range []struct {
+		method         string
+		code           int
+		stdout, stderr string
+	}{
+		{"Shop.version", exitOK, "\"bookshop 1\"\n", ""},
+		{"shop.thrift:Shop.version", exitOK, "\"bookshop 1\"\n", ""},
+		{"Shop.nothing", exitFailed, "", "thrum call: service Shop has no method nothing; it has version,"},
+		{"Other.get", exitFailed, "", "thrum call: idl: no service \"Other\"; there are "},
+		{"Shop", exitUsage, "", "Service.method"},
+	} {
+		code, stdout, stderr := thrum("", "call", address, c.method, "--idl", "examples/shop")
+		if code != c.code || stdout != c.stdout || !strings.Contains(stderr, c.stderr) {
+			t.Errorf("%s: got %d\n%s%s", c.method, code, stdout, stderr)
+		}
+	}
+	if code, _, stderr := thrum("", "call", address, "Shop.version", "--idl", "cmd/thrum/testdata"); code != exitFailed || !strings.Contains(stderr, "broken.thrift:") {
+		t.Errorf("a file that is wrong: %d %s", code, stderr)
+	}
+}
+
 func TestCallSaysThatNobodyAnswers(t *testing.T) {
 	address := "unix:" + filepath.Join(t.TempDir(), "nobody")
 	_, stderr := expect(t, exitFailed, "call", address, "Base.ping", "--idl", "../../examples/shop/common.thrift")

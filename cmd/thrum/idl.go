@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl"
 	"github.com/thrum-rpc/thrum/idl/protoidl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/schema"
@@ -58,6 +60,32 @@ func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, e
 	m := s.Method(method)
 	if m == nil {
 		return nil, nil, fmt.Errorf("service %s has no method %s%s", service, method, known(methodNames(s)))
+	}
+	return s, m, nil
+}
+
+// findBelow finds Service.method in the files of a directory. Where several have
+// the service, its file stands before it: v2/shop.thrift:Shop.get.
+func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schema.Service, *schema.Method, error) {
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
+		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
+	}
+	source, err := idl.Open(idl.Dir(dir, thriftidl.IncludeDirs(dirs...)))
+	var list diag.List
+	if errors.As(err, &list) {
+		return nil, nil, shown(stderr, list)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := source.Set().Service(name[:at])
+	if err != nil {
+		return nil, nil, err
+	}
+	m := s.Method(name[at+1:])
+	if m == nil {
+		return nil, nil, fmt.Errorf("service %s has no method %s%s", s.Name(), name[at+1:], known(methodNames(s)))
 	}
 	return s, m, nil
 }
