@@ -30,6 +30,10 @@ func callCommand() *command {
 			"A dialect is framed, unframed, theader (fbthrift's header transport) or ttheader\n" +
 			"(CloudWeGo's); a protocol binary, compact or compact-fbthrift; a compression,\n" +
 			"of theader alone, none, zlib or zstd.",
+		examples: []string{
+			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
+			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
+		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			o := callOptions{dirs: includeFlag(fs)}
 			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files")

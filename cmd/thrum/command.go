@@ -112,7 +112,7 @@ func (c *command) run(env *environment, args []string) int {
 		return exitOK
 	}
 	if err != nil {
-		err = usageError(err.Error())
+		err = usageError(flagError(fs, err))
 	} else {
 		err = body(env, positional)
 	}
@@ -127,6 +127,23 @@ func (c *command) run(env *environment, args []string) int {
 		fmt.Fprintf(env.stderr, "thrum %s: %v\n", c.name, err)
 	}
 	return exitFailed
+}
+
+// flagError says what package flag found wrong, and which flag was meant if
+// there is none of that name.
+func flagError(fs *flag.FlagSet, err error) string {
+	text := err.Error()
+	name, ok := strings.CutPrefix(text, "flag provided but not defined: -")
+	if !ok {
+		return text
+	}
+	var names []string
+	fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	text = "there is no flag --" + name
+	if near := diag.Nearest(name, names); near != "" {
+		text += "; did you mean --" + near + "?"
+	}
+	return text
 }
 
 // parseFlags parses flags that stand before, between or after the positional

@@ -36,6 +36,7 @@ func demoCommand() *command {
 		summary: "run a Thrift bookshop with an HTTP gateway in front of it",
 		help: "Prints the addresses and three commands to try, and runs until Ctrl-C. Where a\n" +
 			"default address is taken, a free port is used instead.",
+		examples: []string{"thrum demo", "thrum demo --http 127.0.0.1:0"},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			listen := fs.String("listen", "", "serve Thrift on this `address` (usually "+demoThrift+")")
 			web := fs.String("http", "", "serve HTTP on this `address` (usually "+demoHTTP+")")

@@ -45,6 +45,10 @@ func genCommand() *command {
 		help: "Writes a package for the file and one for each file that it includes, below DIR,\n" +
 			"in the directories that \"namespace go\" names. PATH is the import path of DIR.\n" +
 			"What is on by default is turned off by --NAME=false.",
+		examples: []string{
+			"thrum gen shop.thrift -o gen --prefix example.org/shop/gen",
+			"thrum gen shop.thrift -o gen --static --getters=false",
+		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			dirs := includeFlag(fs)
 			out := fs.String("o", "", "write below `dir`")

@@ -55,11 +55,11 @@ func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, e
 	}
 	s := findService(f, service, make(map[*schema.File]bool))
 	if s == nil {
-		return nil, nil, fmt.Errorf("%s has no service %s%s", f.Path(), service, known(serviceNames(f)))
+		return nil, nil, fmt.Errorf("%s has no service %s%s", f.Path(), service, instead(service, serviceNames(f)))
 	}
 	m := s.Method(method)
 	if m == nil {
-		return nil, nil, fmt.Errorf("service %s has no method %s%s", service, method, known(methodNames(s)))
+		return nil, nil, fmt.Errorf("service %s has no method %s%s", service, method, instead(method, methodNames(s)))
 	}
 	return s, m, nil
 }
@@ -101,6 +101,14 @@ func findService(f *schema.File, name string, seen map[*schema.File]bool) *schem
 		}
 	}
 	return nil
+}
+
+// instead says which name was meant or, if that cannot be guessed, which there are.
+func instead(name string, names []string) string {
+	if near := suggest(name, names); near != "" {
+		return near
+	}
+	return known(names)
 }
 
 func known(names []string) string {

@@ -19,11 +19,12 @@ func inspectCommand() *command {
 	return &command{
 		name: "inspect", args: "[FILE] [--idl FILE [--type NAME | --method Service.method]]",
 		summary: "show what an encoded message holds",
-		help: "Shows the message as a tree with the offset of every part. FILE is standard input\n" +
-			"if it is left out or -. The format is found out unless --format and its companions\n" +
-			"name it. With IDL alone, messages with an envelope are shown by the method that they\n" +
-			"name; values without an envelope need --type, or --method for its arguments or, with\n" +
-			"--result, its result. What cannot be read is shown up to the fault, with exit code 1.\n" +
+		help: "Shows messages of Thrift and Protobuf as a tree, with the offset of every part. FILE\n" +
+			"is standard input if it is left out or -. The format is found out unless --format\n" +
+			"and its companions name it. With IDL, fields and enums have names: messages with an\n" +
+			"envelope by the method that they name, others by --type, or by --method for its\n" +
+			"arguments or, with --result, its result. What cannot be read is shown up to the\n" +
+			"fault, with exit code 1; what does not fit the IDL is marked with !.\n" +
 			"--plan shows the programs that encode and decode a type, for the Go struct that\n" +
 			"\"thrum gen\" would write for it.",
 		examples: []string{
@@ -31,6 +32,7 @@ func inspectCommand() *command {
 			"echo 0b000100000002686900 | thrum inspect --hex",
 			"thrum inspect capture.bin --framed=true --idl shop.thrift",
 			"thrum inspect order.bin --idl shop.thrift --type Order",
+			"thrum inspect order.pb --idl shop.proto --type Order",
 			"thrum inspect --plan --job decode --idl shop.thrift --type Order",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -63,8 +65,8 @@ func (f *inspectFlags) declare(fs *flag.FlagSet) {
 	f.idl.declare(fs)
 	fs.StringVar(&f.method, "method", "", "show values as arguments of this `Service.method`")
 	fs.BoolVar(&f.result, "result", false, "with --method, show values as its result")
-	fs.StringVar(&f.format, "format", "auto", "the `protocol`: auto, binary, compact or compact-fbthrift")
-	fs.StringVar(&f.framed, "framed", "auto", "whether values stand in frames: auto, true or false")
+	fs.StringVar(&f.format, "format", "auto", "the `protocol`: auto, binary, compact, compact-fbthrift or protobuf")
+	fs.StringVar(&f.framed, "framed", "auto", "the `length` before each value: auto, false for none, true for four bytes, or varint")
 	fs.StringVar(&f.envelope, "envelope", "auto", "what stands before a struct: auto, none, strict or non-strict")
 	fs.BoolVar(&f.hex, "hex", false, "the input is hexadecimal text")
 	fs.BoolVar(&f.base64, "base64", false, "the input is base64")
@@ -105,11 +107,12 @@ func (f *inspectFlags) run(env *environment, args []string) error {
 func (f *inspectFlags) formatOption() (o inspect.Format, err error) {
 	if o.Protocol, err = choose("format", f.format, map[string]inspect.Protocol{
 		"auto": 0, "binary": inspect.Binary, "compact": inspect.Compact, "compact-fbthrift": inspect.CompactFBThrift,
+		"protobuf": inspect.Protobuf,
 	}); err != nil {
 		return o, err
 	}
 	if o.Framing, err = choose("framed", f.framed, map[string]inspect.Framing{
-		"auto": 0, "true": inspect.Framed, "false": inspect.Unframed,
+		"auto": 0, "true": inspect.Framed, "false": inspect.Unframed, "varint": inspect.Delimited,
 	}); err != nil {
 		return o, err
 	}
@@ -133,6 +136,12 @@ func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
 	file, err := f.idl.load(env.stderr)
 	if err != nil {
 		return err
+	}
+	if isProto(f.idl.path) {
+		if f.method != "" || f.plan || o.Format.Protocol != 0 && o.Format.Protocol != inspect.Protobuf {
+			return usageError("a .proto file goes with --type, and with --format protobuf or auto")
+		}
+		o.Format.Protocol = inspect.Protobuf
 	}
 	o.Method = func(name string) *schema.Method { return methodCalled(file, name) }
 	switch {

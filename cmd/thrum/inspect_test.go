@@ -41,6 +41,7 @@ func TestInspectShowsMessages(t *testing.T) {
 		line(call, "--hex", "--format", "compact"),
 		line("0a0001000000000000000a00", append(idl, "--hex", "--method", "Shop.getOrder")...),
 		line("0a0001000000000000000a00", append(idl, "--hex", "--method", "Shop.getOrder", "--result")...),
+		line("0a0f0a07416461010203ff1204", "--hex", "--format", "protobuf"),
 		line("zz", "--hex"),
 		line("zz?", "--base64"),
 		line("", "--hex", "--base64"),
@@ -75,6 +76,26 @@ func TestInspectShowsPrograms(t *testing.T) {
 	expect(t, exitUsage, append(args, "--job", "nothing")...)
 	expect(t, exitUsage, append(args, "a file")...)
 	expect(t, exitUsage, args[:4]...)
+}
+
+func TestInspectShowsProtobuf(t *testing.T) {
+	idl := []string{"--idl", protoIDL(t), "--type", "Address", "--hex"}
+	show := func(stdin string, args ...string) (int, string) {
+		code, stdout, stderr := thrum(stdin, append([]string{"inspect"}, append(idl, args...)...)...)
+		return code, stdout + stderr
+	}
+	code, text := show("0a02616212024742")
+	if want := "Protobuf, 8 bytes\n0  message Address\n0    1: string lines[] = \"ab\"\n4    2: string country = \"GB\"\n"; code != exitOK || text != want {
+		t.Errorf("%d %s", code, text)
+	}
+	if code, text := show("02 0a00 02 1200", "--framed", "varint"); code != exitOK || strings.Count(text, "message Address of 2 bytes") != 2 {
+		t.Errorf("delimited: %d %s", code, text)
+	}
+	for _, args := range [][]string{{"--format", "binary"}, {"--plan"}, {"--type", "", "--method", "Shop.get"}} {
+		if code, text := show("", args...); code != exitUsage || !strings.Contains(text, "--type") {
+			t.Errorf("%q: %d %s", args, code, text)
+		}
+	}
 }
 
 // thriftOf converts JSON to the binary protocol.

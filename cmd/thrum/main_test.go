@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,42 @@ func TestHelpDescribesEveryCommand(t *testing.T) {
 		}
 	}
 	golden(t, "help.golden", all)
+}
+
+func TestExamplesOfTheHelpAreCommandLines(t *testing.T) {
+	for _, c := range commands() {
+		for _, line := range c.examples {
+			words := shellWords(line)
+			i := slices.Index(words, "thrum")
+			if i < 0 || words[i+1] != c.name {
+				t.Errorf("%s: an example of something else: %s", c.name, line)
+				continue
+			}
+			fs := flag.NewFlagSet(c.name, flag.ContinueOnError)
+			c.setup(fs)
+			if _, err := parseFlags(fs, words[i+2:]); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+		}
+	}
+}
+
+func TestMistypedNamesGetASuggestion(t *testing.T) {
+	atRoot(t)
+	idl := []string{"--idl", "examples/shop/shop.thrift"}
+	golden(t, "mistyped.golden", transcript(t,
+		[]string{"", "inpsect"},
+		[]string{"", "hepl"},
+		[]string{"", "something"},
+		[]string{"", "help", "chekc"},
+		[]string{"", "gen", "--prefxi", "x"},
+		[]string{"", "check", "--strange"},
+		append([]string{"", "convert", "--from", "json", "--to", "binary", "--type", "common.Mony"}, idl...),
+		append([]string{"", "call", "localhost:1", "Shp.search"}, idl...),
+		append([]string{"", "call", "localhost:1", "Shop.serach"}, idl...),
+		append([]string{"", "call", "localhost:1", "Shop.everythingElse"}, idl...),
+		[]string{"", "convert", "--from", "jsn", "--to", "binary"},
+	))
 }
 
 func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {

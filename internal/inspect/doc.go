@@ -1,4 +1,4 @@
-// Package inspect shows encoded messages as text: a tree with a line for every
+// Package inspect shows encoded messages of Thrift and Protobuf as text: a tree with a line for every
 // part, the offset of the part in front. With a schema fields have names, enums
 // theirs too; without one the tree says what the bytes alone tell.
 //

@@ -18,14 +18,16 @@ const (
 	Binary          Protocol = iota + 1 // Thrift's binary protocol
 	Compact                             // Apache's compact protocol
 	CompactFBThrift                     // fbthrift's compact protocol
+	Protobuf                            // Protobuf messages, which have no envelope
 )
 
 // Framing says whether each value has its length before it.
 type Framing uint8
 
 const (
-	Unframed Framing = iota + 1
-	Framed
+	Unframed  Framing = iota + 1
+	Framed            // four bytes, big-endian
+	Delimited         // a varint; for Protobuf only
 )
 
 // Envelope is what stands before the struct of a message. The compact protocol
@@ -43,9 +45,12 @@ func (f Format) open() bool { return f.Protocol == 0 || f.Framing == 0 || f.Enve
 
 // String says in words what f is.
 func (f Format) String() string {
-	s := [...]string{"unknown format", "Thrift binary protocol", "Thrift compact protocol", "Thrift compact protocol of fbthrift"}[f.Protocol]
-	if f.Framing == Framed {
+	s := [...]string{"unknown format", "Thrift binary protocol", "Thrift compact protocol", "Thrift compact protocol of fbthrift", "Protobuf"}[f.Protocol]
+	switch f.Framing {
+	case Framed:
 		s += ", framed"
+	case Delimited:
+		s += ", delimited"
 	}
 	return s
 }
@@ -68,6 +73,7 @@ var formats = [...]Format{
 	{Binary, Framed, NonStrict}, {Binary, Unframed, NonStrict},
 	{Binary, Unframed, Bare}, {Compact, Unframed, Bare}, {CompactFBThrift, Unframed, Bare},
 	{Binary, Framed, Bare}, {Compact, Framed, Bare}, {CompactFBThrift, Framed, Bare},
+	{Protobuf, Unframed, Bare}, {Protobuf, Delimited, Bare},
 }
 
 // fits reports whether f is what is known in want.
@@ -148,6 +154,9 @@ func (a attempt) better(b attempt) bool {
 // signed reports whether data may begin a value of format f, as far as the
 // first bytes say.
 func signed(data []byte, f Format) bool {
+	if f.Protocol == Protobuf {
+		return len(data) > 0
+	}
 	if f.Framing == Framed {
 		size, n := thriftwire.ConsumeI32(data)
 		if n < 0 || size <= 0 {

@@ -36,6 +36,9 @@ const maxDepth = 1024
 // Write shows what data holds: values one after another up to its end. The
 // error is a [*diag.Fault] if data cannot be read, or the first error of w.
 func Write(w io.Writer, data []byte, o Options) error {
+	if o.Format.Protocol == Protobuf { // which has nothing to guess
+		o.Format.Framing, o.Format.Envelope = max(o.Format.Framing, Unframed), Bare
+	}
 	f, remark := o.Format, ""
 	if f.open() {
 		f, remark = detect(data, &o)
@@ -72,6 +75,8 @@ type walker struct {
 	depth   int      // levels of nesting that are open
 	fault   *diag.Fault
 
+	entries map[*schema.Type]*schema.StructDef // of Protobuf's maps
+
 	first int // where the first value ended
 	known int // fields that the schema has
 	odd   int // fields that it has not, or with another type
@@ -82,6 +87,9 @@ const failed = -1
 // values reads frames, messages or structs up to the end of the input.
 func (k *walker) values() int {
 	if len(k.in) == 0 {
+		if k.format.Protocol == Protobuf && k.format.Framing == Unframed {
+			return k.protobufItem(0) // a message whose fields are all absent
+		}
 		return k.fail(diag.UnexpectedEOF, 0, "there is nothing to show")
 	}
 	p := 0
@@ -137,6 +145,9 @@ func (k *walker) frame(p int) int {
 
 // item reads a message or a struct.
 func (k *walker) item(p int) int {
+	if k.format.Protocol == Protobuf {
+		return k.protobufItem(p)
+	}
 	k.wire = binaryProtocol{}
 	switch k.format.Protocol {
 	case Compact:

@@ -122,11 +122,7 @@ func TestTrees(t *testing.T) {
 	long = thriftwire.AppendList(thriftwire.AppendField(long, thriftwire.List, 10), thriftwire.I32, 1000)
 	long = append(append(long, make([]byte, 4000)...), 0)
 	binary := inspect.Format{Protocol: inspect.Binary, Framing: inspect.Unframed, Envelope: inspect.Bare}
-	for _, c := range []struct {
-		name string
-		data []byte
-		o    inspect.Options
-	}{
+	for _, c := range []treeCase{
 		{"a struct with its schema", order(), def("Order")},
 		{"a struct without a schema", order(), inspect.Options{}},
 		{"every type with a schema", everything(), def("Everything")},
@@ -156,20 +152,32 @@ func TestTrees(t *testing.T) {
 		{"nothing", nil, inspect.Options{}},
 		{"colours", cut(search(), 1), inspect.Options{Color: true}},
 	} {
-		text := fmt.Sprintf("%s\n\n", strings.TrimSpace(hex.EncodeToString(c.data[:min(64, len(c.data))]))) + show(c.data, c.o)
-		path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(c.name)+".golden")
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		checkTree(t, c)
+	}
+}
+
+// treeCase is a message with what is shown of it under testdata.
+type treeCase struct {
+	name string
+	data []byte
+	o    inspect.Options
+}
+
+func checkTree(t *testing.T, c treeCase) {
+	t.Helper()
+	text := hex.EncodeToString(c.data[:min(64, len(c.data))]) + "\n\n" + show(c.data, c.o)
+	path := filepath.Join("testdata", strings.NewReplacer(" ", "-", ",", "").Replace(c.name)+".golden")
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if text != string(want) {
-			t.Errorf("%s differs, -rewrite accepts it; got:\n%s", path, text)
-		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text != string(want) {
+		t.Errorf("%s differs, -rewrite accepts it; got:\n%s", path, text)
 	}
 }
 
@@ -229,6 +237,13 @@ func checkHarmless(t *testing.T, s string) {
 	}
 }
 
+func checkFault(t *testing.T, b []byte, err error) {
+	t.Helper()
+	if fault := (*diag.Fault)(nil); err != nil && (!errors.As(err, &fault) || fault.Offset < 0 || fault.Offset > len(b)) {
+		t.Fatalf("%x: %v", b, err)
+	}
+}
+
 func FuzzWrite(f *testing.F) {
 	file := shopFile(f)
 	types := []*schema.StructDef{nil, file.Struct("Order"), file.Struct("Everything"), file.Struct("Delivery")}
@@ -238,16 +253,14 @@ func FuzzWrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, which, protocol uint8) {
 		o := inspect.Options{Struct: types[int(which)%len(types)], MaxBytes: 4000, MaxParts: 10, MaxText: 20}
 		o.Method = func(string) *schema.Method { return file.Service("Shop").Methods()[int(which)%3] }
-		o.Format.Protocol = inspect.Protocol(protocol % 4)
+		o.Format.Protocol = inspect.Protocol(protocol % 5)
 		var out bytes.Buffer
 		err := inspect.Write(&out, b, o)
 		checkHarmless(t, out.String())
 		if out.Len() > 5000 {
 			t.Fatalf("%d bytes of output", out.Len())
 		}
-		if fault := (*diag.Fault)(nil); err != nil && (!errors.As(err, &fault) || fault.Offset < 0 || fault.Offset > len(b)) {
-			t.Fatalf("%x: %v", b, err)
-		}
+		checkFault(t, b, err)
 		// One struct is shown without a fault exactly if it can be skipped.
 		o.Format = inspect.Format{Protocol: inspect.Binary, Framing: inspect.Unframed, Envelope: inspect.Bare}
 		if n := thriftwire.Skip(b, thriftwire.Struct, 1024); n == len(b) || n < 0 {

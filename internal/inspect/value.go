@@ -312,12 +312,17 @@ func (k *walker) show(p int, t thriftwire.Type, st *schema.Type) string {
 	}
 	v, _ := k.wire.integer(b, t)
 	if st != nil && st.Kind() == schema.Enum {
-		if e := st.Enum().ByValue(v); e != nil {
-			return fmt.Sprintf("%s (%d)", e.Name, v)
-		}
-		return fmt.Sprintf("%d (no value of %s)", v, st.Enum().Name())
+		return enumText(v, st.Enum())
 	}
 	return strconv.FormatInt(v, 10)
+}
+
+// enumText renders a value of e.
+func enumText(v int64, e *schema.EnumDef) string {
+	if named := e.ByValue(v); named != nil {
+		return fmt.Sprintf("%s (%d)", named.Name, v)
+	}
+	return fmt.Sprintf("%d (no value of %s)", v, e.Name())
 }
 
 // wireTypes has the wire types of the kinds.
