@@ -32,16 +32,16 @@ type structTable struct {
 
 // field is a field of a structTable.
 type field struct {
-	typ      typ
-	head     [3]byte // the field's header on the wire
-	id       int16
-	name     string
-	quoted   []byte    // "name": as JSON
-	expect   expected  // quoted again, to compare it quickly
-	words    [3]uint64 // the beginning of quoted
-	headWord uint32    // head as the first bytes of a word
-	scalar   bool      // of a kind that plainMembers reads
-	written  bool      // of a kind that plainFields writes
+	typ          typ
+	head         [3]byte // the field's header on the wire
+	id           int16
+	name         string
+	quoted       []byte    // "name": as JSON
+	expect       expected  // quoted again, to compare it quickly
+	words, masks [3]uint64 // the beginning of quoted, and which bits of it count
+	headWord     uint32    // head as the first bytes of a word
+	scalar       bool      // of a kind that plainMembers reads
+	written      bool      // of a kind that plainFields writes
 	// What stands for the absent field, header or name included; nil if nothing does.
 	absentThrift, absentJSON []byte
 }
@@ -197,11 +197,12 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		quoted := append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		s.fields[i] = field{
 			typ: t, id: id, name: names[i], quoted: quoted, expect: expect(quoted),
-			scalar: t.kind < schema.Binary || t.kind == schema.Binary && !k.conv.opts.rawBinary, written: k.conv.opts.writesPlainly(t.kind),
+			scalar: k.conv.opts.readsPlainly(t.kind) && len(quoted) <= shortName, written: k.conv.opts.writesPlainly(t.kind),
 			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
 		}
 		for j, c := range quoted[:min(len(quoted), shortName)] {
 			s.fields[i].words[j/8] |= uint64(c) << (j % 8 * 8)
+			s.fields[i].masks[j/8] |= 0xff << (j % 8 * 8)
 		}
 		if f.Requiredness() == schema.Required && !k.conv.opts.allowMissing && !s.union {
 			s.required[i/64] |= 1 << (i % 64)

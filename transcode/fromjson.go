@@ -74,30 +74,36 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	}
 	r.depth--
 	set := r.open(len(t.fields))
-	in := r.in
-	at := run{}
+	count, next := 0, 0
 	p = r.space(p + 1)
-	more := p >= len(in) || in[p] != '}'
+	more := p >= len(r.in) || r.in[p] != '}'
 	if !more {
 		p++
 	}
 	for more {
-		if at.seen = set.word; at.next < len(t.fields) && t.fields[at.next].scalar {
-			dst, p, at = r.plainMembers(dst, p, t, at)
-			set.word = at.seen
+		done := false
+		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].scalar {
+			var n int
+			dst, p, n, done = r.plainMembers(dst, p, fields)
+			set.word |= bitsOf(next, n)
+			next += n
+			count += n
 		}
-		if !at.done {
-			dst, p = r.anyMember(dst, p, t, &set, &at)
-		}
-		if at.done = false; p < 0 {
-			return dst, p
+		if !done {
+			var had bool
+			if dst, p, next, had = r.anyMember(dst, p, t, &set, next); p < 0 {
+				return dst, p
+			}
+			if had {
+				count++
+			}
 		}
 		if p, more = r.next(p, '}'); p < 0 {
 			return dst, p
 		}
 	}
-	if t.union && at.count != 1 {
-		return dst, r.badUnion(start, t, at.count)
+	if t.union && count != 1 {
+		return dst, r.badUnion(start, t, count)
 	}
 	if t.needs {
 		if dst, p = r.absent(dst, p, start, t, &set); p < 0 {
@@ -112,30 +118,29 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	return dst, p
 }
 
-// anyMember reads the member at p.
-func (r *fromJSON) anyMember(dst []byte, p int, t *structTable, set *fields, at *run) ([]byte, int) {
+// anyMember reads the member at p, which is likely to be the field at next. It
+// returns the index that is likely to come then, and whether the member has a
+// value of a field.
+func (r *fromJSON) anyMember(dst []byte, p int, t *structTable, set *fields, next int) (out []byte, end, then int, had bool) {
 	start := p
-	i, p := r.name(p, t, at.next)
-	if p < 0 {
-		return dst, p
-	}
+	i, p := r.name(p, t, next)
 	switch {
+	case p < 0:
+		return dst, p, next, false
 	case i < 0:
-		return dst, r.unknown(p, start, t)
+		return dst, r.unknown(p, start, t), next, false
 	case r.mark(set, i):
-		return dst, r.twice(start, t, &t.fields[i])
+		return dst, r.twice(start, t, &t.fields[i]), next, false
 	case p < len(r.in) && r.in[p] == 'n' && r.null(p):
 		r.markNull(set, len(t.fields), i)
-		return dst, p + len("null")
+		return dst, p + len("null"), next, false
 	}
 	f := &t.fields[i]
 	dst = append(dst, f.head[0], f.head[1], f.head[2])
 	if dst, p = r.value(dst, p, &f.typ); p < 0 {
 		r.fault.Field(f.name)
 	}
-	at.next = i + 1
-	at.count++
-	return dst, p
+	return dst, p, i + 1, true
 }
 
 // next reads the comma or end after a member or element and reports whether

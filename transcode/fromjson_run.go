@@ -3,6 +3,7 @@ package transcode
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/thrum-rpc/thrum/schema"
@@ -12,27 +13,53 @@ import (
 // This file reads JSON and writes Thrift: runs of members as most writers write
 // them.
 
-// run is where a struct's conversion stands.
-type run struct {
-	next  int    // the index of the field that is likely to come
-	seen  uint64 // the fields that have stood, of the first 64
-	count int    // how many fields had a value
-	done  bool   // the input position is that after a value, not that of a name
+// shortName bounds the names, quoted and with their colon, that are compared
+// and written as three words.
+const shortName = 24
+
+// readsPlainly reports whether plainMembers reads values of that kind.
+func (o *options) readsPlainly(kind schema.Kind) bool {
+	switch kind {
+	case schema.Bool, schema.I8, schema.I32, schema.I64, schema.Double, schema.String:
+		return true
+	case schema.Binary:
+		return !o.rawBinary
+	}
+	return false
 }
 
-// plainMembers reads members as long as they stand in the order of the fields
-// without white space, hold scalars or text, and nothing is wrong with them.
-// It stops before the first that is otherwise, which only structure's own loop
-// can read or refuse.
-func (r *fromJSON) plainMembers(dst []byte, p int, t *structTable, s run) ([]byte, int, run) {
+// plain returns the fields of t that may come next in a run: those from next on
+// that have not stood yet.
+func (t *structTable) plain(next int, seen uint64) []field {
+	if next >= min(len(t.fields), 64) {
+		return nil
+	}
+	end := next + bits.TrailingZeros64(seen>>next) // beyond all if none has stood
+	return t.fields[next:min(end, len(t.fields), 64)]
+}
+
+// bitsOf returns the set of n fields from next on.
+func bitsOf(next, n int) uint64 { return (1<<n - 1) << next }
+
+// plainMembers reads members as long as they are those of fields in that order,
+// stand without white space, hold scalars or text, and nothing is wrong with them.
+// It returns how many it has read, and whether the last one is the last of its
+// struct as far as is known here: the position is then that after its value, else
+// that of the next name. What it stops at only structure's own loop can read or refuse.
+func (r *fromJSON) plainMembers(dst []byte, p int, fields []field) (out []byte, end, count int, last bool) {
 	in := r.in
-	for s.next < min(len(t.fields), 64) {
-		f := &t.fields[s.next]
-		bit := uint64(1) << s.next
-		if s.seen&bit != 0 || !f.expect.at(in, p) {
-			break
+	for i := range fields {
+		f := &fields[i]
+		if !f.scalar || len(in)-p < shortName {
+			return dst, p, i, false
 		}
-		q := p + f.expect.size
+		w := in[p : p+shortName]
+		if (binary.LittleEndian.Uint64(w)^f.words[0])&f.masks[0]|
+			(binary.LittleEndian.Uint64(w[8:])^f.words[1])&f.masks[1]|
+			(binary.LittleEndian.Uint64(w[16:])^f.words[2])&f.masks[2] != 0 {
+			return dst, p, i, false
+		}
+		q := p + len(f.quoted)
 		n := len(dst)
 		if cap(dst)-n < maxScalar {
 			dst = slices.Grow(dst, maxScalar)
@@ -46,7 +73,7 @@ func (r *fromJSON) plainMembers(dst []byte, p int, t *structTable, s run) ([]byt
 			} else if m = jsonwire.SkipLiteral(in[q:], "false"); m > 0 {
 				q += m
 			} else {
-				return dst, p, s
+				return dst, p, i, false
 			}
 			n += 4
 		case schema.I8:
@@ -72,34 +99,30 @@ func (r *fromJSON) plainMembers(dst []byte, p int, t *structTable, s run) ([]byt
 		case schema.String:
 			var out []byte
 			if out, q = jsonwire.AppendUnquotedAt(dst[:n+7], in, q); q <= 0 || len(out) > r.limit {
-				return dst, p, s
+				return dst, p, i, false
 			}
 			binary.BigEndian.PutUint32(out[n+3:], uint32(len(out)-n-7))
 			dst, n = out, len(out)
 		case schema.Binary:
 			var out []byte
 			if out, q = jsonwire.ConsumeBase64At(dst[:n+7], in, q, r.conv.opts.looseBase64); q <= 0 || len(out) > r.limit {
-				return dst, p, s
+				return dst, p, i, false
 			}
 			binary.BigEndian.PutUint32(out[n+3:], uint32(len(out)-n-7))
 			dst, n = out, len(out)
 		default:
-			return dst, p, s
+			return dst, p, i, false
 		}
 		if q <= 0 {
-			return dst, p, s
+			return dst, p, i, false
 		}
 		dst = dst[:n]
-		s.seen |= bit
-		s.next++
-		s.count++
 		if len(in)-q < 2 || in[q] != ',' || in[q+1] <= ' ' {
-			p, s.done = q, true
-			break
+			return dst, q, i + 1, true
 		}
 		p = q + 1
 	}
-	return dst, p, s
+	return dst, p, len(fields), false
 }
 
 // elements reads elements of an array as long as they stand without white

@@ -54,13 +54,15 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	}
 	w.depth--
 	set := w.open(len(t.fields))
-	var at run
+	count, next := 0, 0
 	dst = append(dst, '{')
 	for {
-		if at.next < len(t.fields) && t.fields[at.next].written {
-			at.seen = set.word
-			dst, p, at = w.plainFields(dst, p, t, at)
-			set.word = at.seen
+		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].written {
+			var n int
+			dst, p, n = w.plainFields(dst, p, fields)
+			set.word |= bitsOf(next, n)
+			next += n
+			count += n
 		}
 		if p >= len(w.in) {
 			return dst, w.wireError(thriftwire.ErrEOF, p)
@@ -69,12 +71,13 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 			p++
 			break
 		}
-		if dst, p = w.anyField(dst, p, t, &set, &at); p < 0 {
+		count++
+		if dst, p, next = w.anyField(dst, p, t, &set, next); p < 0 {
 			return dst, p
 		}
 	}
-	if t.union && at.count != 1 {
-		return dst, w.badUnion(start, t, at.count)
+	if t.union && count != 1 {
+		return dst, w.badUnion(start, t, count)
 	}
 	if t.needs {
 		if dst, p = w.absent(dst, p, t, &set); p < 0 {
@@ -89,27 +92,27 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	return dst, p
 }
 
-// anyField writes the field at p.
-func (w *toJSON) anyField(dst []byte, p int, t *structTable, set *fields, at *run) ([]byte, int) {
-	i, start := -1, p
-	if i, p = w.header(p, t, at.next); p < 0 {
-		return dst, p
+// anyField writes the field at p, which is likely to be the one at next, and
+// returns the index that is likely to come then.
+func (w *toJSON) anyField(dst []byte, p int, t *structTable, set *fields, next int) (out []byte, end, then int) {
+	start := p
+	i, p := w.header(p, t, next)
+	if p < 0 {
+		return dst, p, next
 	}
-	at.count++
 	if i < 0 {
-		return dst, w.unknown(p, start, t)
+		return dst, w.unknown(p, start, t), next
 	}
 	f := &t.fields[i]
 	if w.mark(set, i) {
-		return dst, w.twice(start, t, f)
+		return dst, w.twice(start, t, f), next
 	}
 	dst = append(dst, f.quoted...)
 	if dst, p = w.value(dst, p, &f.typ); p < 0 {
 		w.fault.Field(f.name)
-		return dst, p
+		return dst, p, next
 	}
-	at.next = i + 1
-	return append(dst, ','), p
+	return append(dst, ','), p, i + 1
 }
 
 // header reads a field's header and returns the index of the field, -1 if the

@@ -13,12 +13,8 @@ import (
 // This file reads Thrift and writes JSON: runs of fields as most writers write
 // them.
 
-// fieldRoom is what plainFields has room for before each: a name up to shortName,
-// and a number.
-const (
-	fieldRoom = 64
-	shortName = 24
-)
+// fieldRoom is what plainFields has room for before each: a short name and a number.
+const fieldRoom = 64
 
 // writesPlainly reports whether plainFields writes values of that kind.
 func (o *options) writesPlainly(kind schema.Kind) bool {
@@ -35,17 +31,16 @@ func (o *options) writesPlainly(kind schema.Kind) bool {
 	return false
 }
 
-// plainFields writes fields as long as they stand in the order of the schema, hold
-// scalars or text, and nothing is wrong with them. It stops before the first
-// that is otherwise, which only structure's own loop can write, skip or refuse.
-func (w *toJSON) plainFields(dst []byte, p int, t *structTable, s run) ([]byte, int, run) {
+// plainFields writes fields as long as they are those of fields in that order,
+// hold scalars or text, and nothing is wrong with them. It returns how many it has
+// written. What it stops at only structure's own loop can write, skip or refuse.
+func (w *toJSON) plainFields(dst []byte, p int, fields []field) (out []byte, end, count int) {
 	in := w.in
-	for s.next < min(len(t.fields), 64) && t.fields[s.next].written {
-		f := &t.fields[s.next]
-		bit := uint64(1) << s.next
+	for i := range fields {
+		f := &fields[i]
 		// Four bytes are there: a value has one, and a struct ends with another.
-		if len(in)-p < 4 || binary.LittleEndian.Uint32(in[p:])&0xffffff != f.headWord || s.seen&bit != 0 {
-			break
+		if !f.written || len(in)-p < 4 || binary.LittleEndian.Uint32(in[p:])&0xffffff != f.headWord {
+			return dst, p, i
 		}
 		n := len(dst)
 		if cap(dst)-n < fieldRoom {
@@ -63,7 +58,7 @@ func (w *toJSON) plainFields(dst []byte, p int, t *structTable, s run) ([]byte, 
 		q := p + 3
 		size := f.typ.size
 		if len(in)-q < size {
-			return dst[:n], p, s
+			return dst[:n], p, i
 		}
 		switch f.typ.kind {
 		case schema.Bool:
@@ -83,37 +78,34 @@ func (w *toJSON) plainFields(dst []byte, p int, t *structTable, s run) ([]byte, 
 		case schema.Double:
 			v := math.Float64frombits(binary.BigEndian.Uint64(in[q:]))
 			if v-v != 0 {
-				return dst[:n], p, s
+				return dst[:n], p, i
 			}
 			dst = jsonwire.AppendFloat(dst, v, 64)
 		case schema.String:
 			b, m := thriftwire.ConsumeBytes(in[q:])
 			if m < 0 {
-				return dst[:n], p, s
+				return dst[:n], p, i
 			}
 			var ok bool
 			if dst, ok = jsonwire.AppendQuoted(dst, b); !ok || len(dst) > w.limit {
-				return dst[:n], p, s
+				return dst[:n], p, i
 			}
 			size = m
 		case schema.Binary:
 			b, m := thriftwire.ConsumeBytes(in[q:])
 			if m < 0 {
-				return dst[:n], p, s
+				return dst[:n], p, i
 			}
 			dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
 			if len(dst) > w.limit {
-				return dst[:n], p, s
+				return dst[:n], p, i
 			}
 			size = m
 		}
 		dst = append(dst, ',')
 		p = q + size
-		s.seen |= bit
-		s.next++
-		s.count++
 	}
-	return dst, p, s
+	return dst, p, len(fields)
 }
 
 // numbers writes up to size numbers, each with a comma, as long as nothing is
