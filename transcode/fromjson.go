@@ -98,6 +98,10 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 				count++
 			}
 		}
+		if done && p < len(r.in) && r.in[p] == '}' {
+			p++
+			break
+		}
 		if p, more = r.next(p, '}'); p < 0 {
 			return dst, p
 		}

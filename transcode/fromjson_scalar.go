@@ -188,6 +188,11 @@ func (r *fromJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 	if t.kind == schema.String || t.kind == schema.Binary && r.conv.opts.rawBinary {
 		return r.text(dst, p, "string")
 	}
+	if t.kind == schema.I32 || t.kind == schema.I64 {
+		if v, end := r.plainKey(p, t.kind); end > 0 {
+			return appendInteger(dst, v, t.kind), end
+		}
+	}
 	if t.kind == schema.Binary {
 		head := len(dst)
 		out, end := jsonwire.ConsumeBase64At(append(dst, 0, 0, 0, 0), r.in, p, r.conv.opts.looseBase64)
@@ -211,6 +216,19 @@ func (r *fromJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
 		return dst, failed
 	}
 	return dst, end
+}
+
+// plainKey reads the string at p if it is nothing but a number of that kind; else
+// the position that it returns is negative.
+func (r *fromJSON) plainKey(p int, kind schema.Kind) (int64, int) {
+	if p >= len(r.in) || r.in[p] != '"' {
+		return 0, failed
+	}
+	v, end := jsonwire.ConsumeIntAt(r.in, p+1, intBits[kind])
+	if end < 0 || end >= len(r.in) || r.in[end] != '"' {
+		return 0, failed
+	}
+	return v, end + 1
 }
 
 // parse appends the value of type t that text, which stands at p, denotes. If

@@ -111,6 +111,14 @@ func (w *toJSON) text(dst []byte, p int, kind schema.Kind) ([]byte, int) {
 
 // key writes the value at p as the name of a member.
 func (w *toJSON) key(dst []byte, p int, t *typ) ([]byte, int) {
+	switch {
+	case t.kind == schema.I32 && len(w.in)-p >= 4:
+		dst = jsonwire.AppendInt(append(dst, '"'), int64(int32(w.u32(p))))
+		return append(dst, '"'), p + 4
+	case t.kind == schema.I64 && len(w.in)-p >= 8:
+		dst = jsonwire.AppendInt(append(dst, '"'), int64(w.u64(p)))
+		return append(dst, '"'), p + 8
+	}
 	from := len(dst)
 	at := p
 	dst, p = w.value(dst, p, t)

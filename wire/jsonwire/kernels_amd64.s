@@ -64,9 +64,9 @@ TEXT ·copyRun(SB), NOSPLIT, $0-65
 	MOVQ dst_cap+16(FP), CX
 	ADDQ AX, DI
 	SUBQ AX, CX
+	XORL AX, AX
 	CMPQ DX, CX
 	CMOVQLT DX, CX
-	XORQ AX, AX
 	CMPQ CX, $16
 	JLT copyShort
 	CONSTANTS
@@ -102,7 +102,47 @@ copyEnd:
 	MOVB R10, ascii+64(FP)
 	RET
 copyShort:
+	CMPQ CX, $8
+	JLT copyTiny
+	// The first and the last eight, which may overlap.
+	MOVQ (SI), X0
+	MOVQ -8(SI)(CX*1), X4
+	MOVQ X0, (DI)
+	MOVQ X4, -8(DI)(CX*1)
+	PUNPCKLQDQ X4, X0
+	CONSTANTS
+	SPECIAL
+	JNZ copyBytes
+	PMOVMSKB X0, R10
+	TESTL R10, R10
+	SETEQ R10
+	MOVQ CX, n+56(FP)
+	MOVB R10, ascii+64(FP)
+	RET
+copyTiny:
+	CMPQ CX, $4
+	JLT copyBytes
+	// The same with four.
+	MOVL (SI), R8
+	MOVL -4(SI)(CX*1), R9
+	MOVL R8, (DI)
+	MOVL R9, -4(DI)(CX*1)
+	SHLQ $32, R9
+	ORQ R9, R8
+	MOVQ R8, X0
+	PUNPCKLQDQ X0, X0
+	CONSTANTS
+	SPECIAL
+	JNZ copyBytes
+	PMOVMSKB X0, R10
+	TESTL R10, R10
+	SETEQ R10
+	MOVQ CX, n+56(FP)
+	MOVB R10, ascii+64(FP)
+	RET
+copyBytes:
 	XORL R10, R10
+	XORL AX, AX
 	JMP copyNext
 copyByte:
 	MOVBLZX (SI)(AX*1), R8
