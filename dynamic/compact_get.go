@@ -20,6 +20,9 @@ func findCompactField(p Protocol, b []byte, pos int, id int16, want thriftwire.T
 	d := p.dialect()
 	var last int16
 	for {
+		if pos, last, code = d.SkipUntil(b, pos, last, 1<<(id&63), depth); code < 0 {
+			return pos, 0, code
+		}
 		f, n := d.ConsumeField(b[pos:], last)
 		switch {
 		case n < 0:
@@ -71,6 +74,9 @@ func (s *Step) findCompactEntry(p Protocol, b []byte, pos int, key, t thriftwire
 func seekCompactField(p Protocol, b []byte, pos int, last int16, br *branch, depth int) (f compact.Field, at, i, code int) {
 	d := p.dialect()
 	for {
+		if pos, last, code = d.SkipUntil(b, pos, last, br.filter, depth); code < 0 {
+			return f, pos, -1, code
+		}
 		f, n := d.ConsumeField(b[pos:], last)
 		if n < 0 || f.Type == thriftwire.Stop {
 			return f, pos, -1, min(n, 0)
@@ -83,6 +89,21 @@ func seekCompactField(p Protocol, b []byte, pos int, last int16, br *branch, dep
 			return f, pos, -1, code
 		}
 	}
+}
+
+// skipCompactPart is SkipAt with short numbers and strings at hand.
+func (p Protocol) skipCompactPart(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
+	if uint(pos) < uint(len(b)) && b[pos] < 0x80 {
+		switch t {
+		case thriftwire.I16, thriftwire.I32, thriftwire.I64, thriftwire.I8:
+			return pos + 1, 0
+		case thriftwire.String:
+			if n := int(b[pos]); n < len(b)-pos {
+				return pos + 1 + n, 0
+			}
+		}
+	}
+	return p.dialect().SkipAt(b, pos, t, depth)
 }
 
 // compactStructure is structure for a compact struct.

@@ -17,6 +17,13 @@ func (e *editor) compactStructure(pos int, br *branch, depth int, last bool) (in
 	var seen marks
 	var ids idPair
 	for left := len(br.edges); left > 0; {
+		if ids.read == ids.written { // then headers stay as they are
+			var code int
+			if pos, ids.read, code = e.proto.dialect().SkipUntil(e.b, pos, ids.read, br.filter, depth); code < 0 {
+				return pos, fault(code, pos)
+			}
+			ids.written = ids.read
+		}
 		h, n := e.proto.dialect().ConsumeField(e.b[pos:], ids.read)
 		if n < 0 {
 			return pos, fault(n, pos)

@@ -35,6 +35,8 @@ type branch struct {
 	// sorted says that all keys are strings or all are integers, which stand in
 	// their order.
 	sorted bool
+	// filter has a bit for the id of each field, modulo 64.
+	filter uint64
 	// forms are the keys given as values in the compact protocols, by edge; nil if
 	// there are none.
 	forms [CompactFBThrift + 1][]string
@@ -185,6 +187,9 @@ func (br *branch) finish() {
 	}
 	if br.class != structClass {
 		return
+	}
+	for i := range br.edges {
+		br.filter |= 1 << (br.edges[i].step.num & 63)
 	}
 	first, last := br.edges[0].step.num, br.edges[len(br.edges)-1].step.num
 	if last-first >= maxTable {

@@ -138,10 +138,14 @@ func (p Protocol) field(b []byte, last int16) (f compact.Field, n int) {
 
 // skipField steps over the value of the field whose header f was read.
 func (p Protocol) skipField(b []byte, pos int, f compact.Field, depth int) (end, code int) {
-	if p.inHeader(f.Type) {
+	switch {
+	case p == Binary:
+		return thriftwire.SkipAt(b, pos, f.Type, depth)
+	case f.Type == thriftwire.Bool:
 		return pos, 0
+	default:
+		return p.skipCompactPart(b, pos, f.Type, depth)
 	}
-	return p.skipAt(b, pos, f.Type, depth)
 }
 
 // appendInt appends n as a bool element or an integer of wire type t.

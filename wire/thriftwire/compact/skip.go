@@ -63,6 +63,15 @@ func (d Dialect) SkipFields(b []byte, pos int, last int16, depth int) (end, code
 	return d.skipStruct(b, pos, last, min(depth, maxSkipDepth))
 }
 
+// SkipUntil skips fields of a struct up to one that may be wanted, or to the
+// end: it returns the position of the header or STOP that was not taken, with the id
+// of the field before it, and 0, or the position of a fault and its code. Wanted
+// is every field whose id, modulo 64, is the number of a bit in filter; the caller
+// finds out which it is. The field before b[pos:] has the id last; values may nest depth levels.
+func (d Dialect) SkipUntil(b []byte, pos int, last int16, filter uint64, depth int) (end int, before int16, code int) {
+	return d.skipUntil(b, pos, last, filter, min(depth, maxSkipDepth))
+}
+
 func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
 	if w := int(widths[t]); w > 0 {
 		if len(b)-pos < w {
@@ -104,9 +113,15 @@ func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, cod
 const roomy = 1 + 10
 
 // skipStruct skips the fields after that with the id last, and the end, of a
-// struct whose values may nest depth levels more. Fields with short headers and plain
-// values, which most are, take no call. What is not plainly there is left to skipField.
+// struct whose values may nest depth levels more.
 func (d Dialect) skipStruct(b []byte, pos int, last int16, depth int) (end, code int) {
+	pos, _, code = d.skipUntil(b, pos, last, 0, depth)
+	return pos + 1 + code>>31, code // behind the STOP, if that is where it ends
+}
+
+// skipUntil skips fields. Those with short headers and plain values, which most
+// are, take no call. What is not plainly there is left to skipField.
+func (d Dialect) skipUntil(b []byte, pos int, last int16, filter uint64, depth int) (end int, before int16, code int) {
 	least := roomy
 	if !d.Valid() {
 		least = math.MaxInt
@@ -117,6 +132,9 @@ func (d Dialect) skipStruct(b []byte, pos int, last int16, depth int) (end, code
 			id := int(last) + int(c>>4)
 			if c < 0x10 || id > math.MaxInt16 {
 				break
+			}
+			if filter>>(id&63)&1 != 0 {
+				return pos, last, 0
 			}
 			n := 1
 			switch c & 15 {
@@ -149,14 +167,19 @@ func (d Dialect) skipStruct(b []byte, pos int, last int16, depth int) (end, code
 			pos += n
 			last = int16(id)
 		}
-		if uint(pos) >= uint(len(b)) {
-			return pos, thriftwire.ErrEOF
+		f, n := d.ConsumeField(b[pos:], last)
+		if n < 0 {
+			return pos, last, n
 		}
-		if b[pos] == 0 {
-			return pos + 1, 0
+		if f.Type == thriftwire.Stop || filter>>(f.ID&63)&1 != 0 {
+			return pos, last, 0
 		}
-		if pos, code = d.skipField(b, pos, &last, depth); code < 0 {
-			return pos, code
+		pos, last = pos+n, f.ID
+		if f.Type == thriftwire.Bool {
+			continue
+		}
+		if pos, code = d.skip(b, pos, f.Type, depth); code < 0 {
+			return pos, last, code
 		}
 	}
 }
@@ -184,19 +207,6 @@ func longVarint(b []byte, code byte) int {
 	default:
 		return 0
 	}
-}
-
-// skipField skips the field at b[pos:], which is not the end, and moves last on.
-func (d Dialect) skipField(b []byte, pos int, last *int16, depth int) (end, code int) {
-	f, n := d.ConsumeField(b[pos:], *last)
-	if n < 0 {
-		return pos, n
-	}
-	*last = f.ID
-	if f.Type == thriftwire.Bool {
-		return pos + n, 0
-	}
-	return d.skip(b, pos+n, f.Type, depth)
 }
 
 func (d Dialect) skipList(b []byte, pos, depth int) (end, code int) {
@@ -236,6 +246,13 @@ func (d Dialect) skipElements(b []byte, pos int, t thriftwire.Type, n, depth int
 			n--
 		}
 	}
+	if t == thriftwire.Struct && depth > 0 {
+		for ; n > 0; n-- {
+			if pos, code = d.skipStruct(b, pos, 0, depth-1); code < 0 {
+				return pos, code
+			}
+		}
+	}
 	for ; n > 0; n-- {
 		if pos, code = d.skip(b, pos, t, depth); code < 0 {
 			return pos, code
@@ -257,7 +274,12 @@ func (d Dialect) skipEntries(b []byte, pos int, key, elem thriftwire.Type, n, de
 		if pos, code = d.skip(b, pos, key, depth); code < 0 {
 			return pos, code
 		}
-		if pos, code = d.skip(b, pos, elem, depth); code < 0 {
+		if elem == thriftwire.Struct && depth > 0 {
+			pos, code = d.skipStruct(b, pos, 0, depth-1)
+		} else {
+			pos, code = d.skip(b, pos, elem, depth)
+		}
+		if code < 0 {
 			return pos, code
 		}
 	}

@@ -1,6 +1,7 @@
 package compact_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/internal/conform"
@@ -95,6 +96,60 @@ func TestSkippingEndsWhereReadingDoes(t *testing.T) {
 			end, code := d.SkipAt(in, 0, thriftwire.Struct, depth)
 			if want, wantCode := read(d, in, 0, thriftwire.Struct, depth); end != want || code != wantCode {
 				rt.Fatalf("%x: %d (%v), want %d (%v)", in, end, thriftwire.Error(code), want, thriftwire.Error(wantCode))
+			}
+		}
+	})
+}
+
+// wanted lists the ids of a struct's fields that a filter lets through, found
+// by reading every field, and where the walk ended.
+func wanted(d compact.Dialect, b []byte, filter uint64, depth int) (ids []int16, end, code int) {
+	for last := int16(0); ; {
+		f, n := d.ConsumeField(b[end:], last)
+		if n < 0 || f.Type == thriftwire.Stop {
+			return ids, end, min(n, 0)
+		}
+		if filter>>(uint16(f.ID)%64)&1 != 0 {
+			ids = append(ids, f.ID)
+		}
+		end, last = end+n, f.ID
+		if f.Type != thriftwire.Bool {
+			if end, code = read(d, b, end, f.Type, depth); code < 0 {
+				return ids, end, code
+			}
+		}
+	}
+}
+
+func TestSkippingStopsAtEveryFieldThatMayBeWanted(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		typ := conform.Struct(rt, conform.DefaultShape.Of(conform.Apache))
+		b := conform.Append(nil, conform.Apache, typ, conform.Value(rt, typ, 4))
+		filter := rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64()).Draw(rt, "filter")
+		d := compact.Apache
+		for _, in := range [][]byte{b, append(b, "what follows"...), conform.Damaged(rt, b)} {
+			want, wantEnd, wantCode := wanted(d, in, filter, 16)
+			var ids []int16
+			pos, last, code := d.SkipUntil(in, 0, 0, filter, 16)
+			for code == 0 {
+				f, n := d.ConsumeField(in[pos:], last)
+				if n < 0 {
+					code = n
+				}
+				if n < 0 || f.Type == thriftwire.Stop {
+					break
+				}
+				ids = append(ids, f.ID)
+				pos += n
+				if f.Type != thriftwire.Bool {
+					if pos, code = d.SkipAt(in, pos, f.Type, 16); code < 0 {
+						break
+					}
+				}
+				pos, last, code = d.SkipUntil(in, pos, f.ID, filter, 16)
+			}
+			if !slices.Equal(ids, want) || pos != wantEnd || code != wantCode {
+				rt.Fatalf("%x with %x: %v to %d (%d), want %v to %d (%d)", in, filter, ids, pos, code, want, wantEnd, wantCode)
 			}
 		}
 	})
