@@ -263,3 +263,30 @@ func TestAFollowersErrorIsReportedOnce(t *testing.T) {
 		t.Errorf("%d reports, %d sets", reports.Load(), sets.Load())
 	}
 }
+
+func TestALinkToAnotherReleaseIsAChange(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"1/a.thrift": `include "b.thrift" service A extends b.B {}`, "1/b.thrift": `service B { void one() }`,
+		"2/a.thrift": `include "b.thrift" service A extends b.B {}`, "2/b.thrift": `service B { void two() }`,
+	})
+	current := filepath.Join(dir, "current")
+	link := func(release string) {
+		if err := os.Symlink(release, current+".new"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(current+".new", current); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link("1")
+	sources := map[string]*idl.Source{
+		"directory": open(t, idl.Dir(current)), "file": open(t, idl.File(filepath.Join(current, "a.thrift"))),
+	}
+	link("2")
+	for name, s := range sources {
+		if err := idl.Poll(s); err != nil || methods(t, s.Set(), "A") != "two" {
+			t.Errorf("%s: %v, %v", name, err, methods(t, s.Set(), "A"))
+		}
+	}
+}

@@ -32,7 +32,7 @@ const maxFiles = 10_000
 // Dir is every file below a directory whose name ends in .thrift, with what
 // these include. Includes are also searched in the directory itself. Files and
 // directories whose name begins with a dot are left out, and symbolic links to
-// directories are not followed. It is at most 10,000 files.
+// directories below it are not followed. It is at most 10,000 files.
 func Dir(path string, opts ...thriftidl.Option) Origin {
 	opts = append([]thriftidl.Option{thriftidl.IncludeDirs(path)}, opts...)
 	return Origin{func() ([]string, error) { return below(path) }, opts}
@@ -40,11 +40,12 @@ func Dir(path string, opts ...thriftidl.Option) Origin {
 
 func below(dir string) ([]string, error) {
 	var paths []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	top := dir + string(filepath.Separator) + "." // follows dir itself if it is a link
+	err := filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case path != dir && strings.HasPrefix(d.Name(), "."):
+		case path != top && strings.HasPrefix(d.Name(), "."):
 			if d.IsDir() {
 				return filepath.SkipDir
 			}

@@ -17,7 +17,7 @@ import (
 // of less than a millisecond counts as one.
 //
 // A file is looked at by its size and time of change, and read if these are
-// new; only a change of its text counts. A file that appears in a place where an
+// new; only a change of its text counts. Symbolic links are followed each time. A file that appears in a place where an
 // include is searched earlier is not noticed.
 func (s *Source) Watch(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(max(interval, time.Millisecond))

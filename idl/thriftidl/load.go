@@ -49,8 +49,8 @@ func Sources(files map[string][]byte) Option {
 // MemoryOnly forbids the disk: only files given by [Sources] exist.
 func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
 
-// OnRead calls f with each file that is read from the disk: its absolute path,
-// with symbolic links followed, and its text, which f must not change. Of a file larger than
+// OnRead calls f with each file that is read from the disk: the absolute path by
+// which it was found first, and its text, which f must not change. Of a file larger than
 // the limit the text is cut. f is called while Load runs, also for files that turn out to be wrong.
 func OnRead(f func(path string, text []byte)) Option { return func(c *config) { c.onRead = f } }
 
@@ -160,9 +160,10 @@ func (l *loader) open(name string) *unit {
 	if l.cfg.memoryOnly {
 		return nil
 	}
-	real, err := filepath.Abs(name)
+	abs, err := filepath.Abs(name)
+	real := abs
 	if err == nil {
-		real, err = filepath.EvalSymlinks(real)
+		real, err = filepath.EvalSymlinks(abs)
 	}
 	if err != nil {
 		if !errors.Is(err, os.ErrNotExist) {
@@ -179,7 +180,7 @@ func (l *loader) open(name string) *unit {
 		return nil
 	}
 	if l.cfg.onRead != nil {
-		l.cfg.onRead(real, text)
+		l.cfg.onRead(abs, text)
 	}
 	return l.add("disk:"+real, name, false, text)
 }
