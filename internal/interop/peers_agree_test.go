@@ -10,7 +10,7 @@ func TestPeersAgree(t *testing.T) {
 	shop := loadShop(t)
 	for _, pair := range [][2]peer{{python, java}, {java, python}} {
 		client, server := pair[0], pair[1]
-		for _, w := range []wiring{{"framed", "binary", ""}, {"unframed", "binary", "Shop"}} {
+		for _, w := range []wiring{{"framed", "binary", ""}, {"unframed", "binary", "Shop"}, {"framed", "compact", ""}} {
 			t.Run(client.name+" calls "+server.name+" "+w.String(), func(t *testing.T) {
 				port := server.serve(t, calls, w)
 				for i, got := range client.call(t, calls, port, w) {

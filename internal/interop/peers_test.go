@@ -22,14 +22,15 @@ import (
 type peer struct {
 	name      string
 	protocols []string
+	headers   bool // it knows the header transport
 	command   []string
 	env       []string
 }
 
 // wiring is how two sides talk.
 type wiring struct {
-	transport string // framed, unframed
-	protocol  string // binary; binary-in-C is the same, by the library's faster part
+	transport string // framed, unframed, header, header-zlib
+	protocol  string // binary, compact; with -in-C the same, by the library's faster part
 	service   string // the name in Apache's multiplexed protocol, or ""
 }
 
@@ -45,6 +46,11 @@ func (p peer) wirings() []wiring {
 	for _, transport := range []string{"framed", "unframed"} {
 		for _, protocol := range p.protocols {
 			out = append(out, wiring{transport, protocol, ""}, wiring{transport, protocol, "Shop"})
+		}
+	}
+	if p.headers {
+		for _, protocol := range []string{"binary", "compact"} {
+			out = append(out, wiring{"header", protocol, ""}, wiring{"header-zlib", protocol, "Shop"})
 		}
 	}
 	return out
@@ -111,7 +117,8 @@ func pythonPeer(t *testing.T) peer {
 	}
 	return peer{
 		name:      "Python",
-		protocols: []string{"binary", "binary-in-C"},
+		protocols: []string{"binary", "binary-in-C", "compact", "compact-in-C"},
+		headers:   true,
 		command:   []string{interpreter, filepath.Join("python", "peer.py")},
 		env:       []string{"PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + filepath.Join(shared.dir, "py")},
 	}
@@ -130,7 +137,7 @@ func javaPeer(t *testing.T) peer {
 	}
 	return peer{
 		name:      "Java",
-		protocols: []string{"binary"},
+		protocols: []string{"binary", "compact"},
 		command:   []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath(shared.dir, jars), "Peer"},
 	}
 }

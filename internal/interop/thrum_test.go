@@ -12,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,8 +20,10 @@ import (
 	"github.com/thrum-rpc/thrum/examples/shop/parcels"
 	"github.com/thrum-rpc/thrum/examples/shop/store"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
+	thriftcompact "github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // invoke makes one call on a Thrum client and returns the JSON of its result.
@@ -80,8 +83,16 @@ func TestThrumCallsApacheServers(t *testing.T) {
 func dial(t *testing.T, port string, w wiring) rpc.Caller {
 	t.Helper()
 	var opts []rpc.ClientOption
-	if w.transport == "unframed" {
+	switch w.transport {
+	case "unframed":
 		opts = append(opts, rpc.Unframed())
+	case "header":
+		opts = append(opts, rpc.THeader(header.None))
+	case "header-zlib":
+		opts = append(opts, rpc.THeader(header.Zlib))
+	}
+	if strings.HasPrefix(w.protocol, "compact") {
+		opts = append(opts, rpc.Compact(thriftcompact.Apache))
 	}
 	client, err := rpc.Dial(t.Context(), "tcp", "127.0.0.1:"+port, opts...)
 	if err != nil {

@@ -28,10 +28,12 @@ import org.apache.thrift.TMultiplexedProcessor;
 import org.apache.thrift.meta_data.FieldMetaData;
 import org.apache.thrift.meta_data.StructMetaData;
 import org.apache.thrift.protocol.TBinaryProtocol;
+import org.apache.thrift.protocol.TCompactProtocol;
 import org.apache.thrift.protocol.TMessage;
 import org.apache.thrift.protocol.TMessageType;
 import org.apache.thrift.protocol.TMultiplexedProtocol;
 import org.apache.thrift.protocol.TProtocol;
+import org.apache.thrift.protocol.TProtocolFactory;
 import org.apache.thrift.protocol.TStruct;
 import org.apache.thrift.server.TThreadPoolServer;
 import org.apache.thrift.transport.TServerSocket;
@@ -66,9 +68,9 @@ public final class Peer {
       peer = new Peer(JsonParser.parseReader(r).getAsJsonArray());
     }
     if (args[0].equals("client")) {
-      peer.call(Integer.parseInt(args[2]), args[3], args.length > 5 ? args[5] : null);
+      peer.call(Integer.parseInt(args[2]), args[3], args[4], args.length > 5 ? args[5] : null);
     } else {
-      peer.serve(args[2]);
+      peer.serve(args[2], args[3]);
     }
   }
 
@@ -76,15 +78,19 @@ public final class Peer {
     return name.equals("framed") ? new TFramedTransport.Factory() : new TTransportFactory();
   }
 
+  private static TProtocolFactory protocol(String name) {
+    return name.equals("compact") ? new TCompactProtocol.Factory() : new TBinaryProtocol.Factory();
+  }
+
   // The client.
 
-  private void call(int port, String transport, String service) throws Exception {
+  private void call(int port, String transport, String protocolName, String service) throws Exception {
     JsonArray results = new JsonArray();
     try (TTransport wire = transport(transport).getTransport(new TSocket("127.0.0.1", port, 20000))) {
       if (!wire.isOpen()) {
         wire.open();
       }
-      TProtocol protocol = new TBinaryProtocol(wire);
+      TProtocol protocol = protocol(protocolName).getProtocol(wire);
       if (service != null) {
         protocol = new TMultiplexedProtocol(protocol, service);
       }
@@ -159,7 +165,7 @@ public final class Peer {
 
   // The server.
 
-  private void serve(String transport) throws Exception {
+  private void serve(String transport, String protocolName) throws Exception {
     Shop.Iface handler =
         (Shop.Iface)
             Proxy.newProxyInstance(
@@ -175,7 +181,7 @@ public final class Peer {
             new TThreadPoolServer.Args(listener)
                 .processor(processor)
                 .transportFactory(transport(transport))
-                .protocolFactory(new TBinaryProtocol.Factory()))
+                .protocolFactory(protocol(protocolName)))
         .serve();
   }
 

@@ -24,21 +24,51 @@ import math
 import sys
 
 from thrift import TMultiplexedProcessor
-from thrift.protocol import TBinaryProtocol, TMultiplexedProtocol
+from thrift.protocol import TBinaryProtocol, TCompactProtocol, THeaderProtocol, TMultiplexedProtocol
 from thrift.server import TServer
 from bookshop.common import Base
 from bookshop.shop import Shop
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
 from thrift.transport import TSocket, TTransport
+from thrift.transport.THeaderTransport import THeaderSubprotocolID, THeaderTransformID
 
 TRANSPORTS = {
     "framed": TTransport.TFramedTransportFactory(),
     "unframed": TTransport.TBufferedTransportFactory(),
+    "header": TTransport.TTransportFactoryBase(),
+    "header-zlib": TTransport.TTransportFactoryBase(),
 }
 PROTOCOLS = {
     "binary": TBinaryProtocol.TBinaryProtocolFactory(),
     "binary-in-C": TBinaryProtocol.TBinaryProtocolAcceleratedFactory(fallback=False),
+    "compact": TCompactProtocol.TCompactProtocolFactory(),
+    "compact-in-C": TCompactProtocol.TCompactProtocolAcceleratedFactory(fallback=False),
 }
+HEADER_PROTOCOLS = {
+    "binary": THeaderSubprotocolID.BINARY,
+    "compact": THeaderSubprotocolID.COMPACT,
+}
+
+
+class HeaderFactory(THeaderProtocol.THeaderProtocolFactory):
+    """Makes protocols in the header transport, compressing if zlib is set."""
+
+    def __init__(self, protocol, zlib):
+        super().__init__(default_protocol=HEADER_PROTOCOLS[protocol])
+        self.zlib = zlib
+
+    def getProtocol(self, trans):
+        proto = super().getProtocol(trans)
+        if self.zlib:
+            proto.add_transform(THeaderTransformID.ZLIB)
+        return proto
+
+
+def protocol_factory(transport, protocol):
+    if transport.startswith("header"):
+        return HeaderFactory(protocol, transport == "header-zlib")
+    return PROTOCOLS[protocol]
+
 
 NOT_NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -124,7 +154,7 @@ def client(calls, port, transport, protocol, multiplexed=None):
     socket = TSocket.TSocket("127.0.0.1", int(port))
     socket.setTimeout(20000)
     wire = TRANSPORTS[transport].getTransport(socket)
-    proto = PROTOCOLS[protocol].getProtocol(wire)
+    proto = protocol_factory(transport, protocol).getProtocol(wire)
     if multiplexed:
         proto = TMultiplexedProtocol.TMultiplexedProtocol(proto, multiplexed)
     wire.open()
@@ -237,7 +267,7 @@ def server(calls, transport, protocol):
     listener.listen = lambda: None  # TServer.serve listens once more
     processor = AnyName(Shop.Processor(Replay(calls)))
     TServer.TThreadedServer(
-        processor, listener, TRANSPORTS[transport], PROTOCOLS[protocol], daemon=True
+        processor, listener, TRANSPORTS[transport], protocol_factory(transport, protocol), daemon=True
     ).serve()
 
 
