@@ -60,7 +60,7 @@ func (v Value) Any() (any, error) {
 func (n Node) Any() (any, error) { return Value{Node: n}.Any() }
 
 // any returns a value that is no list and no map.
-func (p *place) any(depth int) (any, *diag.Fault) {
+func (p place) any(depth int) (any, *diag.Fault) {
 	switch p.kind {
 	case bytesNode:
 		switch {
@@ -94,7 +94,7 @@ func (p *place) any(depth int) (any, *diag.Fault) {
 }
 
 // anyRecords returns a list or map that stands alone.
-func (p *place) anyRecords(depth int) (any, *diag.Fault) {
+func (p place) anyRecords(depth int) (any, *diag.Fault) {
 	var out any
 	for pos := 0; pos < len(p.data); {
 		r, code := readRecord(p.data, pos, depth)
@@ -120,7 +120,7 @@ func (p *place) anyRecords(depth int) (any, *diag.Fault) {
 
 // anyFields puts the fields of a message into out, which may hold what the same
 // message had elsewhere.
-func (p *place) anyFields(out map[string]any, depth int) *diag.Fault {
+func (p place) anyFields(out map[string]any, depth int) *diag.Fault {
 	if depth <= 0 {
 		return p.fault(protowire.ErrDepth, 0)
 	}
@@ -155,7 +155,7 @@ func (p *place) anyFields(out map[string]any, depth int) *diag.Fault {
 
 // anyRecord returns what a field of type t is after a record, where it was old
 // before.
-func (p *place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *diag.Fault) {
+func (p place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *diag.Fault) {
 	switch t.Kind() {
 	case schema.List:
 		list, _ := old.([]any)
@@ -169,7 +169,7 @@ func (p *place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *
 		if code < 0 {
 			return nil, p.fault(code, at)
 		}
-		part := *p
+		part := p
 		part.typ = t
 		if f := part.takeEntry(&e, depth-1); f != nil {
 			return nil, f.Key(keyText(e.key))
@@ -183,7 +183,7 @@ func (p *place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *
 		entries[k] = v
 		return entries, nil
 	}
-	part := *p
+	part := p
 	if f := part.take(&occurrence{record: *r, count: 1}, t, nil, depth); f != nil {
 		return nil, f
 	}
@@ -194,10 +194,10 @@ func (p *place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *
 }
 
 // anyElements appends the elements in a record.
-func (p *place) anyElements(r *record, elem *schema.Type, list []any, depth int) (any, *diag.Fault) {
+func (p place) anyElements(r *record, elem *schema.Type, list []any, depth int) (any, *diag.Fault) {
 	w := wireOf(elem)
 	if r.wire == w {
-		part := *p
+		part := p
 		f := part.take(&occurrence{record: *r, count: 1}, elem, nil, depth)
 		if f != nil {
 			return nil, f
@@ -225,7 +225,7 @@ func (p *place) anyElements(r *record, elem *schema.Type, list []any, depth int)
 }
 
 // anyUnknown returns the fields of a group without a schema.
-func (p *place) anyUnknown(depth int) (map[int32]any, *diag.Fault) {
+func (p place) anyUnknown(depth int) (map[int32]any, *diag.Fault) {
 	if depth <= 0 {
 		return nil, p.fault(protowire.ErrDepth, 0)
 	}
@@ -237,7 +237,7 @@ func (p *place) anyUnknown(depth int) (map[int32]any, *diag.Fault) {
 			return nil, p.fault(code, r.next)
 		}
 		pos = r.next
-		part := *p
+		part := p
 		f := part.take(&occurrence{record: r, count: 1}, nil, nil, depth)
 		var v any
 		switch {

@@ -101,3 +101,36 @@ func FuzzSet(f *testing.F) {
 		}
 	})
 }
+
+// FuzzTrim trims any bytes: nothing may panic, and what is kept is what
+// Google's library reads of it.
+func FuzzTrim(f *testing.F) {
+	c := newCorpus(f, 1)
+	for i, md := range c.messages {
+		f.Add(uint64(i), c.draw(f, md))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, b []byte) {
+		c := newCorpus(t, seed%64)
+		md := c.messages[seed/64%messageCount]
+		typ := c.schema(md)
+		to := smaller(c)[typ.Struct()].Type()
+		trimmer, err := protobuf.NewTrimmer(typ, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := trimmer.Append(nil, b)
+		if len(out) > len(b) {
+			t.Errorf("%x became longer: %x", b, out)
+		}
+		m, err2 := parse(md, b)
+		if err2 != nil {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := show(mustParse(t, md, out)), fmt.Sprintf("%#v", cutTo(content(m), to)); got != want {
+			t.Errorf("got  %s\nwant %s\nbytes %x", got, want, out)
+		}
+	})
+}

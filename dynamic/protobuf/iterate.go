@@ -258,7 +258,7 @@ func (v Value) Check() error {
 	return asError(p.check(maxDepth))
 }
 
-func (p *place) check(depth int) *diag.Fault {
+func (p place) check(depth int) *diag.Fault {
 	switch {
 	case depth <= 0:
 		return p.fault(protowire.ErrDepth, 0)
@@ -286,7 +286,7 @@ func (p *place) check(depth int) *diag.Fault {
 			}
 			t = field.Type()
 		}
-		if f := p.checkRecord(&r, t, depth); f != nil {
+		if f := p.checkRecord(r, t, depth); f != nil {
 			if field != nil {
 				f.Field(field.Name())
 			}
@@ -297,10 +297,10 @@ func (p *place) check(depth int) *diag.Fault {
 }
 
 // checkRecord checks what a record holds of a field of type t.
-func (p *place) checkRecord(r *record, t *schema.Type, depth int) *diag.Fault {
+func (p place) checkRecord(r record, t *schema.Type, depth int) *diag.Fault {
 	switch t.Kind() {
 	case schema.Map:
-		e, at, code := readEntry(p.data, r, t, depth-1)
+		e, at, code := readEntry(p.data, &r, t, depth-1)
 		if code < 0 {
 			return p.fault(code, at)
 		}
@@ -308,7 +308,7 @@ func (p *place) checkRecord(r *record, t *schema.Type, depth int) *diag.Fault {
 			part, _ := readRecord(p.data[:r.end], pos, depth-1)
 			pos = part.next
 			if part.number == 2 && part.wire == wireOf(t.Elem()) {
-				if f := p.checkRecord(&part, t.Elem(), depth-1); f != nil {
+				if f := p.checkRecord(part, t.Elem(), depth-1); f != nil {
 					return f.Key(keyText(e.key))
 				}
 			}
@@ -326,7 +326,7 @@ func (p *place) checkRecord(r *record, t *schema.Type, depth int) *diag.Fault {
 	if t.Kind() != schema.Struct {
 		return nil
 	}
-	part := *p
+	part := p
 	part.move(Node{kind: bytesNode}, t, r.value, r.end)
 	return part.check(depth - 1)
 }

@@ -29,12 +29,12 @@ func (p *Paths) Get(n Node, out []Value) error {
 	}
 	m := many{out}
 	at := place{Node: n, typ: p.from}
-	return asError(m.value(&at, p.root, maxDepth))
+	return asError(m.value(at, p.root, maxDepth))
 }
 
 type many struct{ out []Value }
 
-func (m *many) value(p *place, br *branch, depth int) *diag.Fault {
+func (m *many) value(p place, br *branch, depth int) *diag.Fault {
 	if f := p.enter(br, depth); f != nil {
 		return f
 	}
@@ -69,12 +69,12 @@ func (p *place) enter(br *branch, depth int) *diag.Fault {
 }
 
 // take hands out what an edge leads to, or goes on behind it.
-func (m *many) take(part *place, e *edge, depth int) *diag.Fault {
+func (m *many) take(part place, e *edge, depth int) *diag.Fault {
 	if len(e.slots) > 0 {
 		v := Value{part.Node, part.typ}
 		if part.typ == nil {
 			var f *diag.Fault
-			records := *part
+			records := part
 			if v, f = records.value(depth); f != nil {
 				return e.step.locate(f)
 			}
@@ -131,7 +131,7 @@ func (br *branch) unset(r *record, met []occurrence, self int) {
 	}
 }
 
-func (m *many) fields(p *place, br *branch, depth int) *diag.Fault {
+func (m *many) fields(p place, br *branch, depth int) *diag.Fault {
 	var room [fewEdges]occurrence
 	met := room[:]
 	if len(br.edges) > len(room) {
@@ -145,7 +145,7 @@ func (m *many) fields(p *place, br *branch, depth int) *diag.Fault {
 		if o.count == 0 {
 			continue
 		}
-		part := *p
+		part := p
 		var f *diag.Fault
 		if e.step.field == nil {
 			part.move(Node{kind: listNode, wire: o.wire, number: o.number}, nil, o.first, o.next)
@@ -155,14 +155,14 @@ func (m *many) fields(p *place, br *branch, depth int) *diag.Fault {
 		if f != nil {
 			return e.step.locate(f)
 		}
-		if f = m.take(&part, e, depth); f != nil {
+		if f = m.take(part, e, depth); f != nil {
 			return f
 		}
 	}
 	return nil
 }
 
-func (m *many) elements(p *place, br *branch, depth int) *diag.Fault {
+func (m *many) elements(p place, br *branch, depth int) *diag.Fault {
 	w := noWire
 	if p.typ != nil {
 		w = wireOf(p.typ)
@@ -200,17 +200,17 @@ func (m *many) elements(p *place, br *branch, depth int) *diag.Fault {
 }
 
 // element hands out the element in a record.
-func (m *many) element(p *place, r *record, e *edge, depth int) *diag.Fault {
-	part := *p
+func (m *many) element(p place, r *record, e *edge, depth int) *diag.Fault {
+	part := p
 	if f := part.take(&occurrence{record: *r, count: 1}, e.step.typ, nil, depth); f != nil {
 		return e.step.locate(f)
 	}
-	return m.take(&part, e, depth)
+	return m.take(part, e, depth)
 }
 
 // packed hands out elements of a packed record, whose first has the index at,
 // and returns the index of the first one behind it.
-func (m *many) packed(p *place, r *record, edges []edge, at int64, depth int) (int64, *diag.Fault) {
+func (m *many) packed(p place, r *record, edges []edge, at int64, depth int) (int64, *diag.Fault) {
 	elem := p.typ.Elem()
 	w := wireOf(elem)
 	pos := r.value
@@ -230,9 +230,9 @@ func (m *many) packed(p *place, r *record, edges []edge, at int64, depth int) (i
 		if n < 0 {
 			return at, e.step.locate(p.fault(n, pos))
 		}
-		part := *p
+		part := p
 		part.move(Node{kind: k, wire: w, bits: bits}, elem, pos, pos+n)
-		if f := m.take(&part, e, depth); f != nil {
+		if f := m.take(part, e, depth); f != nil {
 			return at, f
 		}
 		pos += n
@@ -267,7 +267,7 @@ func (p *place) meetEntries(br *branch, met []mapEntry, depth int) *diag.Fault {
 	return nil
 }
 
-func (m *many) entries(p *place, br *branch, depth int) *diag.Fault {
+func (m *many) entries(p place, br *branch, depth int) *diag.Fault {
 	var room [fewEdges]mapEntry
 	met := room[:]
 	if len(br.edges) > len(room) {
@@ -281,11 +281,11 @@ func (m *many) entries(p *place, br *branch, depth int) *diag.Fault {
 		if met[i].at == 0 {
 			continue
 		}
-		part := *p
+		part := p
 		if f := part.takeEntry(&met[i], depth-1); f != nil {
 			return e.step.locate(f)
 		}
-		if f := m.take(&part, e, depth); f != nil {
+		if f := m.take(part, e, depth); f != nil {
 			return f
 		}
 	}

@@ -86,7 +86,7 @@ func newCorpus(t testing.TB, seed uint64) *corpus {
 		}
 	}
 	for _, md := range all {
-		c.structs[md.FullName()] = schema.NewStruct(schema.DeclSpec{Name: string(md.Name())}, schema.PlainStruct)
+		c.structs[md.FullName()] = schema.NewStruct(schema.DeclSpec{Name: string(md.FullName())}, schema.PlainStruct)
 	}
 	for _, md := range all {
 		c.complete(md)

@@ -111,7 +111,7 @@ func (e *editor) run(p *Paths, n Node) ([]byte, error) {
 		at.typ, at.kind = nil, bytesNode
 	}
 	if f == nil {
-		f = e.message(&at, br, maxDepth)
+		f = e.message(at, br, maxDepth)
 	}
 	if f != nil {
 		return e.dst[:base], f
@@ -178,7 +178,7 @@ type change struct {
 }
 
 // message copies the message with what the branch changes in it.
-func (e *editor) message(p *place, br *branch, depth int) *diag.Fault {
+func (e *editor) message(p place, br *branch, depth int) *diag.Fault {
 	if f := p.enter(br, depth); f != nil {
 		return f
 	}
@@ -230,7 +230,7 @@ func (e *editor) message(p *place, br *branch, depth int) *diag.Fault {
 
 // plan finds out what stands of the edges' fields, and which oneofs lose the
 // members that have no edge.
-func (e *editor) plan(p *place, br *branch, changes []change, depth int) (cleared []*schema.Oneof, f *diag.Fault) {
+func (e *editor) plan(p place, br *branch, changes []change, depth int) (cleared []*schema.Oneof, f *diag.Fault) {
 	var room [fewEdges]occurrence
 	met := room[:]
 	if len(br.edges) > len(room) {
@@ -277,7 +277,7 @@ func clears(cleared []*schema.Oneof, t *schema.Type, r *record) bool {
 
 // touches reports whether the record may stay as it is: an element or entry
 // that no path leads to.
-func (e *editor) touches(p *place, g *edge, c *change, r *record, depth int) (keep bool, f *diag.Fault) {
+func (e *editor) touches(p place, g *edge, c *change, r *record, depth int) (keep bool, f *diag.Fault) {
 	if g.next == nil || g.step.typ == nil {
 		return false, nil
 	}
@@ -291,7 +291,7 @@ func (e *editor) touches(p *place, g *edge, c *change, r *record, depth int) (ke
 }
 
 // record writes what becomes of a record of the edge's field.
-func (e *editor) record(p *place, g *edge, c *change, r *record, depth int) *diag.Fault {
+func (e *editor) record(p place, g *edge, c *change, r *record, depth int) *diag.Fault {
 	if g.next != nil && g.step.typ != nil {
 		switch g.step.typ.Kind() {
 		case schema.List:
@@ -307,7 +307,7 @@ func (e *editor) record(p *place, g *edge, c *change, r *record, depth int) *dia
 }
 
 // finish writes what is left of the edge's field at the end of the message.
-func (e *editor) finish(p *place, g *edge, c *change, depth int) *diag.Fault {
+func (e *editor) finish(p place, g *edge, c *change, depth int) *diag.Fault {
 	if g.next != nil && g.step.typ != nil {
 		switch g.step.typ.Kind() {
 		case schema.List:
@@ -324,7 +324,7 @@ func (e *editor) finish(p *place, g *edge, c *change, depth int) *diag.Fault {
 
 // field writes the whole field of an edge, once: a value that is set, or the
 // message that stands and is changed.
-func (e *editor) field(p *place, g *edge, c *change, depth int) *diag.Fault {
+func (e *editor) field(p place, g *edge, c *change, depth int) *diag.Fault {
 	c.done = true
 	s := &g.step
 	if g.next == nil {
@@ -337,7 +337,7 @@ func (e *editor) field(p *place, g *edge, c *change, depth int) *diag.Fault {
 		e.dst, f = x.appendNode(e.dst, int32(s.num), s.typ, packed)
 		return f
 	}
-	part := *p
+	part := p
 	wire := protowire.Bytes
 	var f *diag.Fault
 	switch {
@@ -358,11 +358,11 @@ func (e *editor) field(p *place, g *edge, c *change, depth int) *diag.Fault {
 	if f != nil {
 		return f
 	}
-	return e.nested(&part, g.next, int32(s.num), wire, depth-1)
+	return e.nested(part, g.next, int32(s.num), wire, depth-1)
 }
 
 // nested writes the record of a message that is changed.
-func (e *editor) nested(p *place, br *branch, number int32, wire protowire.Type, depth int) *diag.Fault {
+func (e *editor) nested(p place, br *branch, number int32, wire protowire.Type, depth int) *diag.Fault {
 	e.dst = protowire.AppendTag(e.dst, number, wire)
 	if wire == protowire.StartGroup {
 		f := e.message(p, br, depth)

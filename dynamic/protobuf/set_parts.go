@@ -25,7 +25,7 @@ func indexOutOfRange(count int64) *diag.Fault {
 }
 
 // keepsElements reports whether nothing changes in a record of a list.
-func (e *editor) keepsElements(p *place, g *edge, c *change, r *record) bool {
+func (e *editor) keepsElements(p place, g *edge, c *change, r *record) bool {
 	l, w := &c.list, wireOf(g.step.typ)
 	l.next = l.at + 1
 	if r.wire != w {
@@ -52,7 +52,7 @@ func (g *edge) tail(count int64) bool {
 }
 
 // elements writes what becomes of a record with elements.
-func (e *editor) elements(p *place, g *edge, c *change, r *record, depth int) *diag.Fault {
+func (e *editor) elements(p place, g *edge, c *change, r *record, depth int) *diag.Fault {
 	l, elem := &c.list, g.step.typ.Elem()
 	w, edges := wireOf(elem), g.next.edges
 	packed := r.wire != w
@@ -104,7 +104,7 @@ func (e *editor) elements(p *place, g *edge, c *change, r *record, depth int) *d
 }
 
 // packed writes the numbers of a packed record with what changes.
-func (e *editor) packed(p *place, g *edge, c *change, r *record) *diag.Fault {
+func (e *editor) packed(p place, g *edge, c *change, r *record) *diag.Fault {
 	l, elem := &c.list, g.step.typ.Elem()
 	w, edges := wireOf(elem), g.next.edges
 	pos := r.value
@@ -138,7 +138,7 @@ func (e *editor) packed(p *place, g *edge, c *change, r *record) *diag.Fault {
 }
 
 // element replaces, leaves out or changes the element in a record.
-func (e *editor) element(p *place, h *edge, r *record, depth int) *diag.Fault {
+func (e *editor) element(p place, h *edge, r *record, depth int) *diag.Fault {
 	elem := h.step.typ
 	if h.next == nil {
 		x := e.at(h.slots[0])
@@ -149,11 +149,11 @@ func (e *editor) element(p *place, h *edge, r *record, depth int) *diag.Fault {
 		e.dst, f = x.appendSingle(e.dst, r.number, elem)
 		return f
 	}
-	part := *p
+	part := p
 	if f := part.take(&occurrence{record: *r, count: 1}, elem, nil, depth); f != nil {
 		return f
 	}
-	return e.nested(&part, h.next, r.number, r.wire, depth-1)
+	return e.nested(part, h.next, r.number, r.wire, depth-1)
 }
 
 // insert writes the values of a gap, as numbers only in a packed record.
@@ -198,7 +198,7 @@ func (e *editor) insertTail(g *edge, c *change, packed bool) *diag.Fault {
 }
 
 // finishList adds elements to a list that does not stand.
-func (e *editor) finishList(p *place, g *edge, c *change) *diag.Fault {
+func (e *editor) finishList(p place, g *edge, c *change) *diag.Fault {
 	edges := g.next.edges
 	for k := range edges {
 		if edges[k].step.num < 0 && e.makes(&edges[k]) {
@@ -230,10 +230,10 @@ func (e *editor) finishList(p *place, g *edge, c *change) *diag.Fault {
 }
 
 // keepsEntry reports whether no path leads to the entry in a record.
-func (e *editor) keepsEntry(p *place, g *edge, c *change, r *record, depth int) (bool, *diag.Fault) {
+func (e *editor) keepsEntry(p place, g *edge, c *change, r *record, depth int) (bool, *diag.Fault) {
 	if c.entries == nil {
 		c.entries = make([]mapEntry, len(g.next.edges))
-		all := *p
+		all := p
 		all.move(Node{kind: mapNode, number: c.number}, g.step.typ, c.first, len(p.data))
 		if f := all.meetEntries(g.next, c.entries, depth); f != nil {
 			return false, f
@@ -274,7 +274,7 @@ func (br *branch) key(key Node) int {
 
 // entry writes what becomes of an entry: nothing unless it is the one that
 // counts.
-func (e *editor) entry(p *place, g *edge, c *change, r *record, depth int) *diag.Fault {
+func (e *editor) entry(p place, g *edge, c *change, r *record, depth int) *diag.Fault {
 	entry, _, _ := readEntry(p.data, r, g.step.typ, depth-1)
 	i := g.next.key(entry.key)
 	if c.entries[i].at != r.end {
@@ -284,17 +284,17 @@ func (e *editor) entry(p *place, g *edge, c *change, r *record, depth int) *diag
 	if h.next == nil && !e.at(h.slots[0]).Exists() {
 		return nil
 	}
-	part := *p
+	part := p
 	part.typ = g.step.typ
 	if f := part.takeEntry(&c.entries[i], depth-1); f != nil {
 		return h.step.locate(f)
 	}
-	return h.step.locate(e.newEntry(&part, g, h, depth))
+	return h.step.locate(e.newEntry(part, g, h, depth))
 }
 
 // newEntry writes the entry of an edge, whose value is part if it is to be
 // changed.
-func (e *editor) newEntry(part *place, g, h *edge, depth int) *diag.Fault {
+func (e *editor) newEntry(part place, g, h *edge, depth int) *diag.Fault {
 	elem := g.step.typ.Elem()
 	var size int
 	e.dst, size = room(protowire.AppendTag(e.dst, int32(g.step.num), protowire.Bytes), len(part.data))
@@ -313,7 +313,7 @@ func (e *editor) newEntry(part *place, g, h *edge, depth int) *diag.Fault {
 }
 
 // finishMap adds the entries that do not stand.
-func (e *editor) finishMap(p *place, g *edge, c *change, depth int) *diag.Fault {
+func (e *editor) finishMap(p place, g *edge, c *change, depth int) *diag.Fault {
 	for i := range g.next.edges {
 		h := &g.next.edges[i]
 		if c.entries != nil && c.entries[i].at != 0 || !e.makes(h) {
@@ -323,7 +323,7 @@ func (e *editor) finishMap(p *place, g *edge, c *change, depth int) *diag.Fault 
 		if h.next != nil && part.typ.Kind() != schema.Struct {
 			return h.step.locate(wrongType(-1, "a message", part.typ.String()))
 		}
-		if f := e.newEntry(&part, g, h, depth); f != nil {
+		if f := e.newEntry(part, g, h, depth); f != nil {
 			return h.step.locate(f)
 		}
 	}
