@@ -21,6 +21,7 @@ type options struct {
 	rawBinary       bool
 	lossyText       bool
 	declaredNames   bool // ProtobufConverter
+	pairByName      bool // Bridge
 	nonFinite       NonFinitePolicy
 	fieldName       func(*schema.Field) string
 	anyName         bool
