@@ -377,6 +377,7 @@ func (out *bound) setNames(def *schema.StructDef, names []string) {
 			}
 		}
 		t.fields[i].quoted = append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
+		t.fields[i].expect = expect(t.fields[i].quoted)
 	}
 	t.names = newNameTable(names)
 	next := len(out.fields)

@@ -60,7 +60,7 @@ func TestFieldsComeFromEveryPartOfARequest(t *testing.T) {
 		{"", []string{"header User-Agent=a", "header User-Agent=b"}, `{"agent":"a,b"}`},
 		{"", []string{"cookie sid=s s"}, `{"session":"s s"}`},
 		{`{"heading":"t","plain":"p","id":1,"hidden":"h","agent":5,"uri":{},"unknown":[]}`, nil, `{"title":"t","plain":"p"}`},
-		{`{"heading":"t","title":"u"}`, nil, `{"title":"t"}`},
+		{`{"heading":"t","title":"u"}`, nil, `{"title":"t"}`}, {`{"title":"u","plain":"p"}`, nil, `{"plain":"p"}`},
 		{`{"f":"body"}`, nil, `{"fallback":"body"}`},
 		{`{"f":"body"}`, []string{"cookie f=c"}, `{"fallback":"c"}`},
 		{`{"f":"body"}`, []string{"cookie f=c", "header F=h"}, `{"fallback":"h"}`},

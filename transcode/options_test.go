@@ -1,6 +1,7 @@
 package transcode_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -50,6 +51,35 @@ func TestOptionsForJSONInput(t *testing.T) {
 		}
 		if got != x.want {
 			t.Errorf("%s %s: %s, want %s (%v)", x.typ, x.json, got, x.want, err)
+		}
+	}
+}
+
+func TestOptionsHoldBehindOtherFields(t *testing.T) {
+	// The fields before v are of kinds that are read and written in one run.
+	for _, x := range []struct {
+		typ  *schema.Type
+		opts opts
+		json string
+	}{
+		{tBinary, opts{transcode.RawBinary()}, `"AAAA"`}, {tBinary, nil, `"AAAA"`},
+		{tI64, opts{transcode.Int64Strings()}, `"5"`}, {tI8, opts{transcode.Unsigned8()}, `200`},
+		{tDouble, opts{transcode.NonFinite(transcode.NonFiniteStrings)}, `"NaN"`},
+		{color.Type(), opts{transcode.EnumNumbers()}, `2`}, {color.Type(), nil, `"GREEN"`},
+	} {
+		c := converter(t, structOf("S", field(1, "n", tI32), field(2, "s", tString), field(3, "v", x.typ)), x.opts...)
+		want := `{"n":1,"s":"x","v":` + x.json + `}`
+		thrift, err := c.AppendThrift(nil, []byte(want))
+		if err != nil {
+			t.Errorf("%s: %v", x.json, err)
+			continue
+		}
+		if out, _, err := c.AppendJSON(nil, thrift); err != nil || string(out) != want {
+			t.Errorf("%s became %s, %v", want, out, err)
+		}
+		alone, err := c.AppendThrift(nil, []byte(`{"v":`+x.json+`}`))
+		if err != nil || !bytes.HasSuffix(thrift, alone) {
+			t.Errorf("%s: %x behind others, %x alone, %v", x.json, thrift, alone, err)
 		}
 	}
 }
