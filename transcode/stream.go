@@ -217,36 +217,78 @@ const (
 	incomplete         // the piece goes on beyond the window; nothing has changed
 )
 
-// piece converts what stands at p in in, which is the window or its front, by
-// the functions for values in memory.
-func (s *stream) piece(in []byte, convert func(dst []byte, p int) ([]byte, int)) outcome {
+// mark is what a conversion that is given up must restore.
+type mark struct{ depth, entries, wide int }
+
+func (s *stream) mark() mark {
 	st := s.state
-	if s.p > len(in) {
-		return incomplete
+	if st.mem == nil {
+		return mark{depth: st.depth}
 	}
-	depth, entries, wide := st.depth, 0, 0
+	return mark{st.depth, len(st.mem.entries), len(st.mem.wide)}
+}
+
+func (s *stream) restore(m mark) {
+	st := s.state
+	st.depth, st.fault = m.depth, nil
 	if st.mem != nil {
-		entries, wide = len(st.mem.entries), len(st.mem.wide)
+		st.mem.entries, st.mem.wide = st.mem.entries[:m.entries], st.mem.wide[:m.wide]
 	}
-	st.in, st.limit = in, math.MaxInt
+}
+
+// step converts what stands at p and appends it to dst, as the functions for
+// values in memory do.
+type step func(dst []byte, p int) ([]byte, int)
+
+// prepare lets steps read from in, which is the window or its front.
+func (s *stream) prepare(in []byte) {
+	s.state.in, s.state.limit = in, math.MaxInt
 	if s.out.held > 0 {
-		st.limit = s.out.heldAt + s.conv.opts.maxSize
+		s.state.limit = s.out.heldAt + s.conv.opts.maxSize
 	}
+}
+
+// piece converts one piece of in, which is the window or its front.
+func (s *stream) piece(in []byte, convert step) outcome {
+	m := s.mark()
+	s.prepare(in)
 	dst, p := convert(s.out.buf, s.p)
 	if p >= 0 {
 		s.out.buf, s.p = dst, p
 		return done
 	}
-	if st.fault.Code != diag.UnexpectedEOF || s.src.done() || s.src.full {
+	if s.state.fault.Code != diag.UnexpectedEOF || s.src.done() || s.src.full {
 		s.failed()
 		return broken
 	}
-	st.depth, st.fault = depth, nil
-	if st.mem != nil {
-		st.mem.entries, st.mem.wide = st.mem.entries[:entries], st.mem.wide[:wide]
-	}
+	s.restore(m)
 	return incomplete
 }
+
+// run converts pieces of in as long as they are whole, up to limit of them, and
+// returns their number. What stops it is left for piece to find again, which
+// says why.
+func (s *stream) run(in []byte, limit int, convert step) (n int) {
+	if len(in)-s.p < min(enough, s.opts.window/2) {
+		return 0
+	}
+	s.prepare(in)
+	for n < limit && len(s.out.buf) < s.out.size {
+		m := s.mark()
+		dst, p := convert(s.out.buf, s.p)
+		if p < 0 {
+			s.restore(m)
+			break
+		}
+		s.out.buf, s.p = dst, p
+		n++
+	}
+	return n
+}
+
+// enough is how much of the window makes it worth trying to convert several
+// pieces at once.
+const enough = 1024
 
 // written writes what has gathered if it is enough, and checks what must be held.
 func (s *stream) written() bool {

@@ -1,6 +1,7 @@
 package transcode
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -34,7 +35,40 @@ func (s *thriftStream) all() {
 		if !ok {
 			return
 		}
+		if s.many(false); !s.written() {
+			return
+		}
 	}
+}
+
+// many converts the objects that lie whole in the window after the first one;
+// in an array each with the comma behind it.
+func (s *thriftStream) many(inArray bool) {
+	s.stats.Values += int64(s.run(s.tokens(), math.MaxInt, func(dst []byte, p int) ([]byte, int) {
+		if p = s.r.space(p); p == len(s.r.in) || s.r.in[p] != '{' {
+			return dst, failed
+		}
+		head := len(dst)
+		if s.opts.framed {
+			dst = append(dst, 0, 0, 0, 0)
+		}
+		if s.out.at == nil {
+			s.r.limit = len(dst) + s.conv.opts.maxSize
+		}
+		if dst, p = s.r.value(dst, p, &s.conv.root); p < 0 {
+			return dst, p
+		}
+		if s.opts.framed {
+			binary.BigEndian.PutUint32(dst[head:], uint32(len(dst)-head-4))
+		}
+		if inArray {
+			var more bool
+			if p, more = s.r.next(p, ']'); !more {
+				return dst, failed
+			}
+		}
+		return dst, p
+	}))
 }
 
 // next goes to the next outermost value and reports whether there is one.
@@ -59,6 +93,11 @@ func (s *thriftStream) array() bool {
 		var ok bool
 		if more, ok = s.comma(']'); !ok {
 			return false
+		}
+		if more {
+			if s.many(true); !s.written() {
+				return false
+			}
 		}
 	}
 	return true
@@ -91,22 +130,6 @@ func (s *thriftStream) one() bool {
 	}
 	s.stats.Values++
 	return s.written()
-}
-
-// space steps over white space.
-func (s *thriftStream) space() {
-	for {
-		in := s.src.visible()
-		if s.p += jsonwire.SkipSpace(in[s.p:]); s.p < len(in) || !s.more() {
-			return
-		}
-	}
-}
-
-// at reports whether c stands at p.
-func (s *thriftStream) at(c byte) bool {
-	in := s.src.visible()
-	return s.p < len(in) && in[s.p] == c
 }
 
 // opened steps over the bracket at p, and over the one that closes it if
@@ -166,105 +189,6 @@ func (s *thriftStream) whole(t *typ) outcome { return s.read(s.tokens(), t) }
 // read reads the value at p if it lies in in.
 func (s *thriftStream) read(in []byte, t *typ) outcome {
 	return s.piece(in, func(dst []byte, p int) ([]byte, int) { return s.r.value(dst, p, t) })
-}
-
-// tokens returns the window without a number, literal or escape at its end that
-// may go on behind it: the functions for values in memory would take what is
-// there for all of it.
-func (s *thriftStream) tokens() []byte {
-	in := s.src.visible()
-	if s.src.done() || s.src.full {
-		return in
-	}
-	if end := s.offset(len(in)); end != s.cutFor { // once for what has arrived, not for each value in it
-		n := len(in)
-		for n > 0 && (inToken(in[n-1]) || in[n-1] == '\\') {
-			n--
-		}
-		s.cut, s.cutFor = s.offset(n), end
-	}
-	return in[:max(s.p, int(s.cut-s.src.base))]
-}
-
-// inToken reports whether c may stand in a number or literal.
-func inToken(c byte) bool {
-	return c-'0' <= 9 || c|0x20-'a' <= 'z'-'a' || c == '.' || c == '-' || c == '+'
-}
-
-// token gets the number or literal at p into the window.
-func (s *thriftStream) token() {
-	for i := 0; ; {
-		in := s.src.visible()[s.p:]
-		for ; i < len(in); i++ {
-			if !inToken(in[i]) {
-				return
-			}
-		}
-		if !s.more() {
-			return
-		}
-	}
-}
-
-// stringEnd gets the string at p into the window and returns the position after
-// it, or 0 if it takes more than limit bytes or does not end.
-func (s *thriftStream) stringEnd(limit int) int {
-	for i := 1; ; {
-		in := s.src.visible()[s.p:]
-		for i < len(in) {
-			switch in[i] {
-			case '"':
-				return s.p + i + 1
-			case '\\':
-				i += 2
-			default:
-				i++
-			}
-		}
-		if len(in) >= limit || !s.more() {
-			return 0
-		}
-	}
-}
-
-// atom gets the value at p into the window, as far as it can. If it cannot, the
-// conversion will say why.
-func (s *thriftStream) atom() {
-	switch in := s.src.visible(); in[s.p] {
-	case '"':
-		s.stringEnd(math.MaxInt)
-	case '{', '[':
-		s.nested()
-	default:
-		s.token()
-	}
-}
-
-// nested gets the object or array at p into the window: up to the bracket that
-// closes it, whatever stands in between.
-func (s *thriftStream) nested() {
-	depth, text := 0, false
-	for i := 0; ; {
-		in := s.src.visible()[s.p:]
-		for ; i < len(in); i++ {
-			switch c := in[i]; {
-			case text && c == '\\':
-				i++
-			case c == '"':
-				text = !text
-			case text:
-			case c == '{' || c == '[':
-				depth++
-			case c == '}' || c == ']':
-				if depth--; depth == 0 {
-					return
-				}
-			}
-		}
-		if !s.more() {
-			return
-		}
-	}
 }
 
 // structure reads an object that exceeds the window.
@@ -350,136 +274,6 @@ func (s *thriftStream) isNull() bool {
 	return s.r.null(s.p)
 }
 
-// nameToValue gets the name at p, the colon behind it and the first byte of
-// the value into the window, as far as it can.
-func (s *thriftStream) nameToValue() {
-	if !s.at('"') {
-		return
-	}
-	end := s.stringEnd(math.MaxInt)
-	if end == 0 {
-		return
-	}
-	for n, colon := end-s.p, false; ; {
-		in := s.src.visible()[s.p:]
-		n += jsonwire.SkipSpace(in[n:])
-		switch {
-		case n == len(in):
-			if !s.more() {
-				return
-			}
-		case in[n] == ':' && !colon:
-			colon = true
-			n++
-		default:
-			return
-		}
-	}
-}
-
-// unknown steps over the value at p, where it stands alone in a field.
-func (s *thriftStream) unknown() bool {
-	at := s.offset(s.p)
-	if n := s.skip(s.r.depth); n < 0 {
-		s.r.jsonError(n, s.p)
-		return s.failedAt(at)
-	}
-	return true
-}
-
-// skip steps over the value at p, which may nest depth levels, and returns 0 or
-// a negative result of package jsonwire.
-func (s *thriftStream) skip(depth int) int {
-	if n := jsonwire.Skip(s.tokens()[s.p:], depth); n >= 0 {
-		s.p += n
-		return 0
-	} else if n != jsonwire.ErrEOF || s.src.done() {
-		return n
-	}
-	if s.p == len(s.src.visible()) && !s.more() {
-		return jsonwire.ErrEOF
-	}
-	switch s.src.visible()[s.p] {
-	case '"':
-		return s.skipText()
-	case '{', '[':
-		if depth <= 0 {
-			return jsonwire.ErrDepth
-		}
-		return s.skipNested(depth - 1)
-	}
-	s.token()
-	n := jsonwire.Skip(s.src.visible()[s.p:], depth)
-	s.p += max(n, 0)
-	return min(n, 0)
-}
-
-// skipText steps over a string.
-func (s *thriftStream) skipText() int {
-	s.p++
-	for {
-		part, closed := s.stringPart()
-		if part == nil {
-			return s.unquoteFault()
-		}
-		s.p += len(part)
-		s.quoted = append(append(append(s.quoted[:0], '"'), part...), '"')
-		if n, _ := jsonwire.SkipString(s.quoted); n < 0 {
-			return n
-		}
-		if closed {
-			s.p++
-			return 0
-		}
-	}
-}
-
-// skipNested steps over an array or object.
-func (s *thriftStream) skipNested(depth int) int {
-	object := s.at('{')
-	end := s.src.visible()[s.p] + 2 // ']' and '}' stand two after '[' and '{'
-	if !s.opened(end) {
-		return 0
-	}
-	for {
-		if object {
-			if s.p == len(s.src.visible()) {
-				return jsonwire.ErrEOF
-			}
-			if !s.at('"') {
-				return jsonwire.ErrSyntax
-			}
-			if n := s.skip(0); n < 0 {
-				return n
-			}
-			s.space()
-			if s.p == len(s.src.visible()) {
-				return jsonwire.ErrEOF
-			}
-			if !s.at(':') {
-				return jsonwire.ErrSyntax
-			}
-			s.p++
-			s.space()
-		}
-		if n := s.skip(depth); n < 0 {
-			return n
-		}
-		s.space()
-		switch {
-		case s.p == len(s.src.visible()):
-			return jsonwire.ErrEOF
-		case s.at(end):
-			s.p++
-			return 0
-		case !s.at(','):
-			return jsonwire.ErrSyntax
-		}
-		s.p++
-		s.space()
-	}
-}
-
 // counted ends a container whose header ends at head with its count.
 func (s *thriftStream) counted(head int64, count int, at int64) bool {
 	if count > math.MaxInt32 {
@@ -517,9 +311,27 @@ func (s *thriftStream) list(t *typ) bool {
 		if more, ok = s.comma(']'); !ok {
 			return s.in(func(f *diag.Fault) { f.Index(n + 1) })
 		}
+		if more && keys == nil {
+			n += s.elements(t.elem)
+		}
 	}
 	s.r.depth++
 	return s.counted(head, n, start) && s.unique(keys, "set element")
+}
+
+// elements reads the elements of a list that lie whole in the window, each with
+// the comma behind it, and returns their number.
+func (s *thriftStream) elements(t *typ) int {
+	return s.run(s.tokens(), math.MaxInt, func(dst []byte, p int) ([]byte, int) {
+		if dst, p = s.r.value(dst, p, t); p < 0 {
+			return dst, p
+		}
+		p, more := s.r.next(p, ']')
+		if !more {
+			return dst, failed
+		}
+		return dst, p
+	})
 }
 
 // held reads a value, which is noted in keys.

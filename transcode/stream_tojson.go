@@ -46,13 +46,30 @@ func (s *jsonStream) all() {
 		if !s.opts.array {
 			s.out.buf = append(s.out.buf, '\n')
 		}
-		if !s.written() {
+		if s.many(); !s.written() {
 			return
 		}
 	}
 	if s.opts.array {
 		s.out.buf = append(s.out.buf, "]\n"...)
 	}
+}
+
+// many converts the structs that lie whole in the window after the first one,
+// if nothing but they stands there.
+func (s *jsonStream) many() {
+	if s.opts.framed {
+		return
+	}
+	s.stats.Values += int64(s.run(s.src.visible(), math.MaxInt, func(dst []byte, p int) ([]byte, int) {
+		if s.opts.array {
+			return s.w.value(append(dst, ",\n"...), p, &s.conv.root)
+		}
+		if dst, p = s.w.value(dst, p, &s.conv.root); p < 0 {
+			return dst, p
+		}
+		return append(dst, '\n'), p
+	}))
 }
 
 // one converts a struct, with its frame if there are frames.
@@ -148,38 +165,14 @@ func (s *jsonStream) structure(t *structTable) bool {
 			s.p++
 			break
 		}
-		s.ensure(3) // if it fails, reading the header says how
-		s.w.in = s.src.visible()
-		at := s.p
-		i, p := s.w.header(at, t, next)
-		if p < 0 {
-			return s.failed()
-		}
-		count++
-		if i < 0 {
-			if !s.unknown(p, at, t) {
-				return false
-			}
-			continue
-		}
-		f := &t.fields[i]
-		if s.w.mark(&set, i) {
-			s.w.twice(at, t, f)
-			return s.failed()
-		}
-		if !first {
-			s.out.buf = append(s.out.buf, ',')
-		}
-		first = false
-		s.out.buf = append(s.out.buf, f.quoted...)
-		s.p = p
-		if !s.value(&f.typ) {
-			return s.in(func(f2 *diag.Fault) { f2.Field(f.name) })
-		}
-		if !s.written() {
+		i, ok := s.field(t, &set, next, first)
+		if !ok || !s.written() {
 			return false
 		}
-		next = i + 1
+		count++
+		if i >= 0 {
+			next, first = i+1, false
+		}
 	}
 	if t.union && count != 1 {
 		s.w.badUnion(s.p-1, t, count)
@@ -192,6 +185,34 @@ func (s *jsonStream) structure(t *structTable) bool {
 	s.w.depth++
 	s.out.buf = append(s.out.buf, '}')
 	return true
+}
+
+// field writes a field as a member and returns its index, -1 if it is unknown
+// and left out.
+func (s *jsonStream) field(t *structTable, set *fields, next int, first bool) (i int, ok bool) {
+	s.ensure(3) // if it fails, reading the header says how
+	s.w.in = s.src.visible()
+	at := s.p
+	i, p := s.w.header(at, t, next)
+	if p < 0 {
+		return -1, s.failed()
+	}
+	if i < 0 {
+		return -1, s.unknown(p, at, t)
+	}
+	f := &t.fields[i]
+	if s.w.mark(set, i) {
+		s.w.twice(at, t, f)
+		return i, s.failed()
+	}
+	if !first {
+		s.out.buf = append(s.out.buf, ',')
+	}
+	s.out.buf = append(s.out.buf, f.quoted...)
+	if s.p = p; !s.value(&f.typ) {
+		return i, s.in(func(fault *diag.Fault) { fault.Field(f.name) })
+	}
+	return i, true
 }
 
 // in adds a step to the path of the fault, if there is one.
@@ -271,13 +292,16 @@ func (s *jsonStream) list(t *typ) bool {
 	}
 	s.p += 5
 	s.out.buf = append(s.out.buf, '[')
-	for i := range size {
+	for i := 0; i < size; i++ {
 		if i > 0 {
 			s.out.buf = append(s.out.buf, ',')
 		}
 		if !s.value(t.elem) {
 			return s.in(func(f *diag.Fault) { f.Index(i) })
 		}
+		i += s.run(s.src.visible(), size-i-1, func(dst []byte, p int) ([]byte, int) {
+			return s.w.value(append(dst, ','), p, t.elem)
+		})
 		if !s.written() {
 			return false
 		}
@@ -368,79 +392,4 @@ func (s *jsonStream) pair(t *typ, i int, keys *keySet) bool {
 	}
 	s.out.buf = append(s.out.buf, ']')
 	return true
-}
-
-// skip steps over the value of type t at p, which may nest depth levels.
-func (s *jsonStream) skip(t thriftwire.Type, depth int) bool {
-	end, code := thriftwire.SkipAt(s.src.visible(), s.p, t, depth)
-	switch {
-	case code == 0:
-		s.p = end
-		return true
-	case code != thriftwire.ErrEOF || s.src.done():
-		return s.wireFault(code, end)
-	case t.FixedSize() > 0:
-		return s.discard(int64(t.FixedSize()), s.offset(s.p))
-	}
-	at := s.offset(s.p)
-	if t == thriftwire.Struct {
-		return s.skipStruct(depth - 1)
-	}
-	var types [2]thriftwire.Type
-	parts := types[:1]
-	switch t {
-	case thriftwire.Map:
-		parts = types[:2]
-	case thriftwire.String:
-		parts = nil
-	}
-	size, ok := s.container(parts)
-	if !ok {
-		return false
-	}
-	s.p += len(parts) + 4
-	if t == thriftwire.String {
-		return s.discard(int64(size), at)
-	}
-	for range size {
-		for _, part := range parts {
-			if !s.skip(part, depth-1) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// skipStruct steps over a struct whose fields may nest depth levels.
-func (s *jsonStream) skipStruct(depth int) bool {
-	for {
-		s.ensure(3)
-		t, _, n := thriftwire.ConsumeField(s.src.visible()[s.p:])
-		if n < 0 {
-			return s.wireFault(n, s.p)
-		}
-		s.p += n
-		if t == thriftwire.Stop {
-			return true
-		}
-		if !s.skip(t, depth) {
-			return false
-		}
-	}
-}
-
-// discard steps over n bytes of the value at offset.
-func (s *jsonStream) discard(n, offset int64) bool {
-	for {
-		here := min(n, int64(len(s.src.visible())-s.p))
-		s.p += int(here)
-		if n -= here; n == 0 {
-			return true
-		}
-		if !s.more() {
-			s.w.wireError(thriftwire.ErrEOF, s.p)
-			return s.failedAt(offset)
-		}
-	}
 }
