@@ -1,11 +1,13 @@
 package dynamic_test
 
 import (
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/internal/conform/guard"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -168,4 +170,150 @@ func TestTypesThatThriftDoesNotHaveAreRefused(t *testing.T) {
 	if _, err := v.Any(); diag.CodeOf(err) != diag.TypeMismatch {
 		t.Error(err)
 	}
+}
+
+// An empty value at the end of a message: a pointer to what follows it would
+// point past the buffer, at another object or at none, which upsets the collector.
+func TestDefectEmptyValuesAtTheEndPointPastTheBuffer(t *testing.T) {
+	// The last four bytes are the length of an empty string; the message has no stop.
+	b := thriftwire.AppendString(thriftwire.AppendField(nil, thriftwire.String, 5), "")
+	b = b[:len(b):len(b)]
+	n := dynamic.NewNode(thriftwire.Struct, b)
+	part, err := n.Get(dynamic.Field(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept [][]byte
+	for range 1000 {
+		text, err := part.Bytes()
+		if err != nil || len(text) != 0 || cap(text) != 0 {
+			t.Fatalf("%d bytes, room for %d, %v", len(text), cap(text), err)
+		}
+		kept = append(kept, text, part.Raw()[len(part.Raw()):])
+	}
+	runtime.GC() // stops the program at a pointer to no object
+	runtime.KeepAlive(kept)
+	// Nothing reads past the end either, wherever a message ends.
+	buffer := guard.New(t, len(nestingMessage()))
+	many, err := dynamic.CompileAll(nesting.Type(), []dynamic.Step{dynamic.Field(15), dynamic.Key("15")}, []dynamic.Step{dynamic.Field(2), dynamic.Index(15)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trimmer, err := dynamic.NewTrimmer(nesting.Type(), partialNesting.Type())
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := nestingMessage()
+	var tree dynamic.Tree
+	for end := 0; end < len(whole); end += 7 {
+		v := dynamic.NewValue(nesting.Type(), buffer.Put(whole[:end]))
+		_, _ = v.Get(dynamic.Field(15), dynamic.Key("15"))
+		_ = many.Get(v.Node, make([]dynamic.Value, 2))
+		_, _ = many.AppendSet(nil, v.Node, make([]dynamic.Node, 2))
+		if _, _, err := trimmer.Append(nil, v.Raw()); diag.CodeOf(err) != diag.UnexpectedEOF {
+			t.Fatalf("%d bytes are trimmed: %v", end, err)
+		}
+		if err := tree.Load(v); diag.CodeOf(err) != diag.UnexpectedEOF {
+			t.Fatalf("%d bytes are loaded: %v", end, err)
+		}
+		if err := v.Check(); diag.CodeOf(err) != diag.UnexpectedEOF {
+			t.Fatalf("%d bytes pass: %v", end, err)
+		}
+	}
+}
+
+func TestDefectCyclicTypesCannotBeTrimmedOrMasked(t *testing.T) {
+	cyclic := func(name string, ids ...int32) *schema.StructDef {
+		d := schema.NewStruct(schema.DeclSpec{Name: name}, schema.PlainStruct)
+		var fields []*schema.Field
+		for _, f := range []*schema.Field{
+			field(1, "next", d.Type()), field(2, "children", schema.ListOf(d.Type())), field(3, "value", tI32), field(4, "secret", tI32),
+		} {
+			for _, id := range ids {
+				if f.ID() == id {
+					fields = append(fields, f)
+				}
+			}
+		}
+		d.Complete(fields)
+		return d
+	}
+	whole, part := cyclic("Whole", 1, 2, 3, 4), cyclic("Part", 1, 2, 3)
+	b, err := dynamic.AppendAny(nil, whole.Type(), map[string]any{"secret": 1, "next": map[string]any{"secret": 2, "value": 3,
+		"children": []any{map[string]any{"value": 4, "secret": 5}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	trimmer, err := dynamic.NewTrimmer(whole.Type(), part.Type())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, _, err := trimmer.Append(nil, b)
+	if err != nil || shown(t, dynamic.NewValue(part.Type(), out)) != "{next: {children: [{value: 4}], value: 3}}" && shown(t, dynamic.NewValue(part.Type(), out)) != "{next: {value: 3, children: [{value: 4}]}}" {
+		t.Errorf("%s, %v", shown(t, dynamic.NewValue(part.Type(), out)), err)
+	}
+	mask, err := dynamic.NewMask(whole.Type(), "next(children(value))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err = mask.Append(nil, b); err != nil || shown(t, dynamic.NewValue(whole.Type(), out)) != "{next: {children: [{value: 4}]}}" {
+		t.Errorf("%s, %v", shown(t, dynamic.NewValue(whole.Type(), out)), err)
+	}
+	// Nesting without an end is a fault, not a loop.
+	deep := []byte(strings.Repeat("\x0c\x00\x01", 5000))
+	if _, _, err := trimmer.Append(nil, deep); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+	var tree dynamic.Tree
+	if err := tree.Load(dynamic.NewValue(whole.Type(), deep)); diag.CodeOf(err) != diag.DepthLimit {
+		t.Error(err)
+	}
+}
+
+func TestDefectNumbersAreCorruptedSilently(t *testing.T) {
+	for _, c := range []struct {
+		field string
+		value any
+		code  diag.Code
+	}{
+		{"byteField", 300, diag.OutOfRange}, {"byteField", -129, diag.OutOfRange}, {"i64Field", uint64(1) << 63, diag.OutOfRange},
+		{"i32Field", int64(1) << 31, diag.OutOfRange}, {"i64Field", 1.7, diag.InvalidValue}, {"doubleField", int64(1)<<53 + 1, diag.OutOfRange},
+	} {
+		_, err := dynamic.AppendAny(nil, simple.Type(), map[string]any{c.field: c.value})
+		checkFault(t, "AppendAny", err, c.code, -1, c.field)
+	}
+	// A key beyond the map's type is refused where it is written, not cut.
+	v := dynamic.NewValue(nesting.Type(), nestingMessage())
+	_, err := v.AppendSet(nil, dynamic.NewI64(1), dynamic.Name("mapI32I64"), dynamic.IntKey(1<<40))
+	if diag.CodeOf(err) != diag.TypeMismatch {
+		t.Error(err)
+	}
+}
+
+// Of a field that stands twice the first counts, in every way of reading and changing.
+func TestDefectDuplicateFieldsAreReadDifferently(t *testing.T) {
+	b := thriftwire.AppendI32(thriftwire.AppendField(nil, thriftwire.I32, 4), 1)
+	b = thriftwire.AppendI32(thriftwire.AppendField(b, thriftwire.I32, 4), 2)
+	v := dynamic.NewValue(simple.Type(), thriftwire.AppendStop(b))
+	check := func(what string, got dynamic.Value, err error) {
+		t.Helper()
+		if n, _ := got.Int(); n != 1 || err != nil {
+			t.Errorf("%s: %d, %v", what, n, err)
+		}
+	}
+	got, err := v.Get(dynamic.Field(4))
+	check("Get", got, err)
+	many, err := dynamic.CompileAll(simple.Type(), []dynamic.Step{dynamic.Field(4)}, []dynamic.Step{dynamic.Field(6)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]dynamic.Value, 2)
+	err = many.Get(v.Node, out)
+	check("Paths.Get", out[0], err)
+	var tree dynamic.Tree
+	if err := tree.Load(v); err != nil {
+		t.Fatal(err)
+	}
+	got, err = tree.Root().Get(dynamic.Field(4)).Value()
+	check("Tree", got, err)
 }

@@ -100,7 +100,7 @@ func (t *Tree) load(v Value, deep bool) error {
 	t.own, t.nodes, t.wides = t.own[:0], t.nodes[:0], t.wides[:0]
 	if cap(t.nodes) == 0 {
 		// Numbers and short strings make most parts.
-		t.nodes = make([]node, 0, 4+len(v.data)/16)
+		t.nodes = make([]node, 0, max(4, 1+len(v.data)/16))
 	}
 	t.src, t.schema, t.proto = v.data, v.schema, v.proto
 	*t.grow(2) = node{}
