@@ -218,7 +218,7 @@ func second(_ []byte, err error) error { return err }
 func TestConvertingProtobufDoesNotAllocate(t *testing.T) {
 	for _, s := range protoSubjects(t, 10) {
 		wire, text := make([]byte, 0, 1<<16), make([]byte, 0, 1<<16)
-		if n := testing.AllocsPerRun(20, func() {
+		if n := allocations(func() {
 			_, err1 := s.c.AppendJSON(text, s.wire)
 			_, err2 := s.c.AppendProtobuf(wire, s.json)
 			if err := errors.Join(err1, err2); err != nil {
