@@ -407,6 +407,7 @@ func TestKeysAreFoundInEveryFormThatTheyMayHave(t *testing.T) {
 	}{
 		{"\x01\x53\x82\x80\x00\x07", dynamic.NewI32(1)},
 		{"\x01\x13\x00\x07", dynamic.NewBool(false)},
+		{"\x01\x83\x81\x00k\x07", dynamic.NewString("k")},
 		{"\x01\x13\x02\x07", dynamic.Compact.NewNode(thriftwire.Bool, []byte{0})},
 	} {
 		n := dynamic.Compact.NewNode(thriftwire.Map, []byte(c.in))

@@ -62,7 +62,7 @@ func (s *Step) sameCompactKey(p Protocol, b []byte, pos, end int, t thriftwire.T
 		}
 		return string(b) == s.text
 	case stepValue:
-		return string(b) == s.text || sameNumber(b, s.text, t)
+		return string(b) == s.text || sameScalar(b, s.text, t)
 	case stepDouble:
 		if t == thriftwire.Float {
 			v, _ := compact.ConsumeFloat(b)
@@ -79,18 +79,24 @@ func (s *Step) sameCompactKey(p Protocol, b []byte, pos, end int, t thriftwire.T
 	}
 }
 
-// sameNumber reports whether two integers or bools are equal that may be
-// written in different ways. It does for no values of other types.
-func sameNumber(b []byte, text string, t thriftwire.Type) bool {
-	if t == thriftwire.Bool && len(text) == 1 {
+// sameScalar reports whether b is the value without parts whose shortest form
+// is text. Other writers may pad its varint, and have two bytes for false.
+func sameScalar(b []byte, text string, t thriftwire.Type) bool {
+	switch {
+	case len(text) == 0:
+		return false
+	case t == thriftwire.Bool:
 		v, n := compact.ConsumeBool(b)
 		return n > 0 && v == (text[0] == 1)
-	}
-	if !isInt(t) || len(text) == 0 {
+	case t == thriftwire.String:
+		v, _ := compact.ConsumeBytes(b)
+		return len(text) == compact.SizeBytes(len(v)) && text[len(text)-len(v):] == string(v)
+	case isInt(t):
+		v, _ := compactInt(b, t)
+		return string(appendCompactInt(nil, t, v)) == text
+	default:
 		return false
 	}
-	v, _ := compactInt(b, t)
-	return string(appendCompactInt(nil, t, v)) == text
 }
 
 // appendCompactKey is appendKey in a compact protocol.

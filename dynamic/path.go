@@ -88,7 +88,8 @@ func BoolKey(v bool) Step {
 func DoubleKey(f float64) Step { return Step{kind: stepDouble, num: int64(math.Float64bits(f))} }
 
 // NodeKey leads to the entry of a map whose key is encoded as n is, such as a
-// struct. The bytes of n are copied. In a message of another protocol than the
+// struct. The bytes of n are copied. In compact messages n stands for its shortest
+// form, which is what writers send. In a message of another protocol than the
 // binary one each use allocates memory for the key in that protocol, unless the
 // path was compiled into [Paths].
 func NodeKey(n Node) Step {
