@@ -30,6 +30,13 @@
 // message from its first element or entry to its last; other fields may stand in
 // between.
 //
+// # Changing
+//
+// AppendSet appends a changed copy of a message to the caller's buffer, many
+// parts at once; a [Tree] is a message taken apart, for many changes that depend
+// on one another; a [Trimmer] cuts messages down to the fields of a smaller type
+// or of a mask.
+//
 // # Aliasing and concurrency
 //
 // Nodes, values and iterators alias the bytes they were made from, with their

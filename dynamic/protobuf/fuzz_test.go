@@ -134,3 +134,52 @@ func FuzzTrim(f *testing.F) {
 		}
 	})
 }
+
+// FuzzTree takes any bytes apart: nothing may panic, what is refused is what
+// Check refuses, and what is written anew is what Google's library reads.
+func FuzzTree(f *testing.F) {
+	c := newCorpus(f, 1)
+	for i, md := range c.messages {
+		f.Add(uint64(i), c.draw(f, md), true)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, b []byte, open bool) {
+		c := newCorpus(t, seed%64)
+		md := c.messages[seed/64%messageCount]
+		typ := c.schema(md)
+		v := protobuf.NewValue(typ, b)
+		var tree protobuf.Tree
+		load := tree.Load
+		if open {
+			load = tree.Open
+		}
+		err, check := load(v), v.Check()
+		if err == nil && check != nil && open {
+			t.Fatalf("opened what Check refuses: %v", check)
+		}
+		if err != nil {
+			if check == nil {
+				t.Fatalf("Check has nothing against it, but: %v", err)
+			}
+			return
+		}
+		m, err := parse(md, b)
+		if err != nil {
+			return
+		}
+		var touch func(i protobuf.Item)
+		touch = func(i protobuf.Item) {
+			i.Sort(func(a, b protobuf.Item) int { return 0 })
+			for part := i.First(); part.Exists(); part = part.Next() {
+				touch(part)
+			}
+		}
+		touch(tree.Root())
+		out, err := tree.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := show(mustParse(t, md, out)), show(m); got != want {
+			t.Errorf("got %s\nwant %s\nbytes %x", got, want, out)
+		}
+	})
+}

@@ -66,10 +66,15 @@ func (v Value) Iterate() Iterator {
 // survey finds out what stands of each field of the message, by index.
 func (p *place) survey(d *schema.StructDef, depth int) ([]occurrence, *diag.Fault) {
 	out := make([]occurrence, len(d.Fields()))
+	return out, p.surveyInto(out, d, depth)
+}
+
+// surveyInto is survey into a table that is given.
+func (p *place) surveyInto(out []occurrence, d *schema.StructDef, depth int) *diag.Fault {
 	for pos := 0; pos < len(p.data); {
 		r, code := readRecord(p.data, pos, depth)
 		if code < 0 {
-			return nil, p.fault(code, r.next)
+			return p.fault(code, r.next)
 		}
 		pos = r.next
 		f := known(d, &r)
@@ -85,7 +90,7 @@ func (p *place) survey(d *schema.StructDef, depth int) ([]occurrence, *diag.Faul
 		}
 		out[f.Index()].add(r)
 	}
-	return out, nil
+	return nil
 }
 
 // known returns the field that the record holds, or nil if it is an unknown one.

@@ -439,6 +439,9 @@ func isZero(v any) bool {
 
 // each runs f on random messages of random types.
 func each(t *testing.T, count int, f func(c *corpus, md protoreflect.MessageDescriptor, b []byte)) {
+	if testing.Short() {
+		count = (count + 2) / 3
+	}
 	for seed := range uint64(count) {
 		c := newCorpus(t, seed)
 		for _, md := range c.messages {
