@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,11 +141,16 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 	if p.invocation.ReadResult == nil {
 		return nil
 	}
-	if err := p.invocation.ReadResult(reply); err != nil {
+	if err := p.invocation.ReadResult(withoutVoid(reply)); err != nil {
 		return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
 	}
 	return nil
 }
+
+// withoutVoid returns a result struct without a field 0 of the type void at its
+// front, which has no value and no place in messages: the generic servers of Kitex
+// answer with it from methods that return nothing.
+func withoutVoid(b []byte) []byte { return bytes.TrimPrefix(b, []byte{1, 0, 0}) }
 
 // encode encodes the request of a call with a sequence id that no call of the
 // last 2³² has.

@@ -192,22 +192,3 @@ func TestTheSchemaIsReplacedUnderLoadWithoutALostCall(t *testing.T) {
 	close(done)
 	wg.Wait()
 }
-
-func TestTheVoidOfKitexIsNoResult(t *testing.T) {
-	// What its generic servers answer: a field of type void, and STOP twice.
-	c := generic.New(answer("\x01\x00\x00\x00\x00"), shop(t))
-	args := map[string]any{"item": map[string]any{"id": 1}}
-	if x, err := c.Call(context.Background(), "put", args); x != nil || err != nil {
-		t.Error(x, err)
-	}
-	if x, err := c.CallJSON(context.Background(), "put", []byte(`{"item": {"id": 1}}`)); x != nil || err != nil {
-		t.Error(x, err)
-	}
-	if b, err := generic.CallBinary(context.Background(), answer("\x01\x00\x00\x00\x00"), "put", []byte{0}); string(b) != "\x00" || err != nil {
-		t.Errorf("%x, %v", b, err)
-	}
-	var app *rpc.ApplicationException
-	if _, err := c.Call(context.Background(), "get", nil); !errors.As(err, &app) || app.Type != rpc.MissingResult {
-		t.Errorf("where a result is due: %v", err)
-	}
-}

@@ -1,7 +1,6 @@
 package generic
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -127,7 +126,7 @@ func (m *Method) invoke(ctx context.Context, caller rpc.Caller, args []byte, rea
 	}
 	if !call.Oneway {
 		call.ReadResult = func(b []byte) error {
-			failure = read(withoutVoid(b))
+			failure = read(b)
 			return nil // the reply was read, whatever it says
 		}
 	}
@@ -135,13 +134,6 @@ func (m *Method) invoke(ctx context.Context, caller rpc.Caller, args []byte, rea
 		return err
 	}
 	return failure
-}
-
-// withoutVoid returns a result struct without a field 0 of the type void at its
-// front, which has no value and no place in messages: the generic servers of Kitex
-// answer with it from methods that return nothing.
-func withoutVoid(b []byte) []byte {
-	return bytes.TrimPrefix(b, []byte{1, 0, 0})
 }
 
 // outcome finds the result in the result struct at the front of b, which it

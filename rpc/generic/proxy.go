@@ -92,7 +92,7 @@ func appendReply(ctx context.Context, caller rpc.Caller, method string, args, ds
 		Method:     method,
 		AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, args...), nil },
 		ReadResult: func(b []byte) error {
-			whole, err := cut(withoutVoid(b))
+			whole, err := cut(b)
 			if err != nil {
 				failure = &ReplyError{err}
 				return nil // the reply was read, whatever it says

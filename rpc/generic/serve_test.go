@@ -146,3 +146,25 @@ func TestMethodsThatStreamAreRefused(t *testing.T) {
 func to(caller rpc.Caller) func(context.Context, string, dynamic.Node) (rpc.Caller, error) {
 	return func(context.Context, string, dynamic.Node) (rpc.Caller, error) { return caller, nil }
 }
+
+func TestTheVoidOfKitexIsNoResult(t *testing.T) {
+	// What its generic servers answer: a field of type void, and STOP twice.
+	kitex := rpctest.Start(t, &rpc.Service{Name: "Shop", Unknown: func(string, bool) *rpc.Method {
+		return &rpc.Method{Serve: func(_ context.Context, _, dst []byte) ([]byte, error) {
+			return append(dst, "\x01\x00\x00\x00\x00"...), nil
+		}}
+	}})
+	for how, caller := range map[string]rpc.Caller{"directly": kitex, "through a relay": rpctest.Start(t, generic.Relay("", to(kitex)))} {
+		c := generic.New(caller, shop(t))
+		if x, err := c.Call(within(t), "put", map[string]any{"item": map[string]any{"id": 1}}); x != nil || err != nil {
+			t.Errorf("%s: %v, %v", how, x, err)
+		}
+		if x, err := c.CallJSON(within(t), "put", []byte(`{"item": {"id": 1}}`)); x != nil || err != nil {
+			t.Errorf("%s: %v, %v", how, x, err)
+		}
+		var app *rpc.ApplicationException
+		if _, err := c.Call(within(t), "get", nil); !errors.As(err, &app) || app.Type != rpc.MissingResult {
+			t.Errorf("%s: where a result is due: %v", how, err)
+		}
+	}
+}
