@@ -120,7 +120,7 @@ func within(t *testing.T) context.Context {
 func kinds(t *testing.T) (maps, texts kitexgeneric.Generic) {
 	t.Helper()
 	provider := func() kitexgeneric.DescriptorProvider {
-		p, err := kitexgeneric.NewThriftContentProvider(echoIDL, nil)
+		p, err := kitexgeneric.NewThriftContentWithAbsIncludePathProvider("echo.thrift", map[string]string{"echo.thrift": echoIDL})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ type Service struct{ desc *descriptor.ServiceDescriptor }
 
 // Load reads IDL without includes. The service is the last one in it.
 func Load(idl string) (*Service, error) {
-	provider, err := generic.NewThriftContentProvider(idl, nil)
+	provider, err := generic.NewThriftContentWithAbsIncludePathProvider("main.thrift", map[string]string{"main.thrift": idl})
 	if err != nil {
 		return nil, err
 	}
