@@ -135,7 +135,7 @@ service T { void call(1: S s) }`)
 	}
 	var req transcode.HTTPRequest = still{anything{text: "1", body: []byte(`{"t":"x"}`)}, []string{"7,8"}}
 	dst := make([]byte, 0, 1024)
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(func() {
 		_, err1 := c.AppendThrift(dst, req)
 		_, err2 := m.AppendArgs(dst, req)
 		if err := errors.Join(err1, err2); err != nil {

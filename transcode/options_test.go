@@ -332,7 +332,7 @@ func TestConversionsIntoALargeBufferAllocateNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, b := make([]byte, 0, 1024), make([]byte, 0, 1024)
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(func() {
 		_, _ = c.AppendThrift(a, in)
 		_, _, _ = c.AppendJSON(b, thrift)
 	}); n != 0 {
