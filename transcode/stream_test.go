@@ -13,6 +13,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/transcode"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -36,7 +37,7 @@ var arrivals = []struct {
 	window int
 	reader func(io.Reader) io.Reader
 }{
-	{"at once", transcode.DefaultWindow, func(r io.Reader) io.Reader { return r }},
+	{"at once", 1 << 14, func(r io.Reader) io.Reader { return r }},
 	{"through a small window", 1, func(r io.Reader) io.Reader { return r }},
 	{"in halves", 128, iotest.HalfReader},
 	{"byte by byte", 1, iotest.OneByteReader},
@@ -58,7 +59,7 @@ func jsonOf(c *transcode.Converter, thrift []byte) (out []byte, err error) {
 
 // thriftOf converts the values of json one by one, in memory.
 func thriftOf(c *transcode.Converter, json []byte) (out []byte, err error) {
-	for i, at := 0, 0; at < len(json) && strings.TrimSpace(string(json[at:])) != ""; i++ {
+	for i, at := 0, 0; jsonwire.SkipSpace(json[at:]) < len(json)-at; i++ {
 		end := len(json)
 		one, err := c.AppendThrift(out, json[at:])
 		if f := (*diag.Fault)(nil); errors.As(err, &f) && f.Code == diag.TrailingData {
@@ -117,7 +118,7 @@ func streamsToJSON(t *testing.T, c *transcode.Converter, thrift []byte) {
 // streamsToThrift holds CopyThrift and CopyThriftAt to AppendThrift.
 func streamsToThrift(t *testing.T, c *transcode.Converter, json []byte) {
 	t.Helper()
-	if bytes.HasPrefix(bytes.TrimSpace(json), []byte("[")) || bytes.Contains(json, []byte("}[")) {
+	if bytes.HasPrefix(json[jsonwire.SkipSpace(json):], []byte("[")) || bytes.Contains(json, []byte("}[")) {
 		return // sequences of arrays, which memory does not know
 	}
 	want, wantErr := thriftOf(c, json)
