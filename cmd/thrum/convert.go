@@ -37,12 +37,14 @@ func convertCommand() *command {
 			"A file's name that ends in .json, .jsonl or .ndjson needs no --from or --to.\n" +
 			"\n" +
 			"NAME is a struct of the file, or include.NAME for one of a file that it includes.\n" +
-			"Between Thrift's protocols neither is needed. Values of any length go from binary to\n" +
+			"Between Thrift's protocols neither is needed, between Thrift and Protobuf --proto is\n" +
+			"needed too: fields are paired by their numbers. Values of any length go from binary to\n" +
 			"json, and from json to binary if OUTPUT is a file; else each must fit in --max-size.",
 		examples: []string{
 			"thrum convert orders.jsonl orders.bin --to binary-framed --idl shop.thrift --type Order",
 			"thrum convert orders.bin --from binary-framed --to json --idl shop.thrift --type Order",
 			"thrum convert old.bin new.bin --from binary --to compact",
+			"thrum convert order.bin order.pb --from binary --to protobuf --idl shop.thrift --proto shop.proto --type Order",
 			"curl -s https://example.org/order | thrum convert --from json --to protobuf --idl shop.proto --type Order",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -56,6 +58,8 @@ func convertCommand() *command {
 // convertFlags are the flags of "thrum convert".
 type convertFlags struct {
 	idl      idlFlags
+	proto    string // with both Thrift and Protobuf
+	message  string
 	from, to string
 	maxSize  int
 	progress bool
@@ -81,11 +85,14 @@ func convertSwitches() []convertSwitch {
 		{"raw-binary", "take binary for text, without base64", transcode.RawBinary()},
 		{"lossy-text", "replace what is not UTF-8 instead of refusing it", transcode.LossyText()},
 		{"annotated-names", "name fields as the IDL's annotations say", transcode.FieldNames(transcode.AnnotatedName)},
+		{"pair-by-name", "pair fields of Thrift and Protobuf by name, not by number", transcode.PairByName()},
 	}
 }
 
 func (f *convertFlags) declare(fs *flag.FlagSet) {
 	f.idl.declare(fs)
+	fs.StringVar(&f.proto, "proto", "", "between Thrift and Protobuf, the .proto `file` beside the .thrift file of --idl")
+	fs.StringVar(&f.message, "message", "", "the `name` of the message in that file (default what --type names)")
 	fs.StringVar(&f.from, "from", "", "the `format` of the input")
 	fs.StringVar(&f.to, "to", "", "the `format` of the output")
 	fs.IntVar(&f.maxSize, "max-size", transcode.DefaultMaxSize, "refuse values that must be held and exceed this many `bytes`")
@@ -174,6 +181,25 @@ func (f *convertFlags) converters(env *environment, k *conversion) error {
 	}
 	def, err := f.idl.find(file)
 	if err != nil {
+		return err
+	}
+	both := k.from.family() != familyJSON && k.to.family() != familyJSON
+	if both != (f.proto != "") || both && isProto(f.idl.path) {
+		return usageError("between Thrift and Protobuf --idl names the .thrift file and --proto the .proto file; elsewhere --idl is enough")
+	}
+	if both {
+		beside := idlFlags{dirs: f.idl.dirs, path: f.proto, name: f.message}
+		if beside.name == "" {
+			beside.name = f.idl.name
+		}
+		if file, err = beside.load(env.stderr); err != nil {
+			return err
+		}
+		message, err := beside.find(file)
+		if err != nil {
+			return err
+		}
+		k.bridge, err = transcode.NewBridge(def, message, opts...)
 		return err
 	}
 	return k.compile(def, isProto(f.idl.path), opts)

@@ -86,6 +86,7 @@ type conversion struct {
 	maxSize  int
 	thrift   *transcode.Converter
 	protobuf *transcode.ProtobufConverter
+	bridge   *transcode.Bridge
 	binary   []byte // a value on its way through the binary protocol
 }
 
@@ -94,8 +95,6 @@ type conversion struct {
 func (k *conversion) compile(def *schema.StructDef, proto bool, opts []transcode.Option) (err error) {
 	needs := func(f family) bool { return k.from.family() == f || k.to.family() == f }
 	switch {
-	case needs(familyProtobuf) && needs(familyThrift):
-		return usageError("there is no conversion from " + formatNames[k.from] + " to " + formatNames[k.to] + "; go by json")
 	case needs(familyProtobuf) != proto && k.from.family() != k.to.family():
 		return usageError("Thrift's formats need a .thrift file and Protobuf's a .proto file")
 	case proto:
@@ -116,6 +115,13 @@ func (k *conversion) value(dst, v []byte) (out []byte, err error) {
 		return k.toJSON(dst, v)
 	case from == familyJSON && to == familyThrift:
 		if k.binary, err = k.thrift.AppendThrift(k.binary[:0], v); err != nil {
+			return dst, err
+		}
+		return fromBinary(dst, k.binary, k.to.dialect())
+	case from == familyThrift && to == familyProtobuf:
+		return k.toProtobuf(dst, v)
+	case from == familyProtobuf && to == familyThrift:
+		if k.binary, err = k.bridge.AppendThrift(k.binary[:0], v); err != nil {
 			return dst, err
 		}
 		return fromBinary(dst, k.binary, k.to.dialect())
@@ -183,6 +189,21 @@ func (k *conversion) toJSON(dst, v []byte) ([]byte, error) {
 		return dst, wireFault(n, -1)
 	}
 	out, _, err := k.thrift.AppendJSON(dst, k.binary)
+	return out, unplaced(err)
+}
+
+// toProtobuf appends a struct of Thrift's protocols as a Protobuf message.
+func (k *conversion) toProtobuf(dst, v []byte) ([]byte, error) {
+	d := k.from.dialect()
+	if d == 0 {
+		out, _, err := k.bridge.AppendProtobuf(dst, v)
+		return out, err
+	}
+	var n int
+	if k.binary, n = d.AppendToBinary(k.binary[:0], v, thriftwire.Struct, maxDepth); n < 0 {
+		return dst, wireFault(n, -1)
+	}
+	out, _, err := k.bridge.AppendProtobuf(dst, k.binary)
 	return out, unplaced(err)
 }
 

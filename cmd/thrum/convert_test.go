@@ -39,11 +39,15 @@ func protoIDL(t *testing.T) string {
 }
 
 func TestConvertGoesFromAndToEveryFormat(t *testing.T) {
+	proto := protoIDL(t)
 	convert := func(in, from, to string) string {
 		t.Helper()
 		args := convertArgs(from, to, "Address")
-		if strings.HasPrefix(from+to, "protobuf") || strings.HasPrefix(to, "protobuf") {
-			args[6] = protoIDL(t)
+		switch a, b := strings.HasPrefix(from, "protobuf"), strings.HasPrefix(to, "protobuf"); {
+		case a != b && !strings.HasPrefix(from+to, "json") && !strings.HasPrefix(to, "json"):
+			args = append(args, "--proto", proto)
+		case a || b:
+			args[6] = proto
 		}
 		code, out, stderr := thrum(in, args...)
 		if code != exitOK || stderr != "" {
@@ -51,29 +55,40 @@ func TestConvertGoesFromAndToEveryFormat(t *testing.T) {
 		}
 		return out
 	}
+	one := addresses[:strings.Index(addresses, "\n")+1]
 	for _, f := range formatNames {
-		in := addresses
-		if f == "protobuf" {
-			in = addresses[:strings.Index(addresses, "\n")+1]
-		}
-		encoded := convert(in, "json", f)
-		if back := convert(encoded, f, "json"); back != in {
-			t.Errorf("json became %q as %s, and then %q", encoded, f, back)
-		}
-		if same := convert(encoded, f, f); same != encoded {
-			t.Errorf("%s became %q, and then %q", f, encoded, same)
-		}
 		for _, g := range formatNames {
-			if strings.HasPrefix(f, "protobuf") || strings.HasPrefix(g, "protobuf") {
-				continue
+			in := addresses
+			if f == "protobuf" || g == "protobuf" {
+				in = one
 			}
+			encoded := convert(in, "json", f)
 			if got, want := convert(encoded, f, g), convert(in, "json", g); got != want {
 				t.Errorf("%s to %s: %q, want %q", f, g, got, want)
+			}
+			if back := convert(encoded, f, "json"); back != in {
+				t.Errorf("json became %q as %s, and then %q", encoded, f, back)
 			}
 		}
 	}
 	if got := convert("", "json", "json-array"); got != "[]\n" {
 		t.Errorf("nothing became the array %q", got)
+	}
+}
+
+func TestConvertPairsFieldsByNumberOrName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "other.proto")
+	text := `syntax = "proto3"; message Place { string country = 1; repeated string lines = 2; }`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := mustConvert(t, `{"lines":["a"],"country":"GB"}`, "json", "compact")
+	args := convertArgs("compact", "protobuf", "Address", "--proto", path, "--message", "Place")
+	if code, out, stderr := thrum(in, append(args, "--pair-by-name")...); code != exitOK || out != "\x12\x01a\x0a\x02GB" {
+		t.Errorf("by name: %d %q %s", code, out, stderr)
+	}
+	if code, _, stderr := thrum(in, args...); code != exitFailed || !strings.Contains(stderr, "unsupported") {
+		t.Errorf("by number, where types differ: %d %s", code, stderr)
 	}
 }
 
