@@ -32,16 +32,16 @@ type structTable struct {
 
 // field is a field of a structTable.
 type field struct {
-	typ          typ
-	head         [3]byte // the field's header on the wire
-	id           int16
-	name         string
-	quoted       []byte    // "name": as JSON
-	expect       expected  // quoted again, to compare it quickly
-	words, masks [3]uint64 // the beginning of quoted, and which bits of it count
-	headWord     uint32    // head as the first bytes of a word
-	scalar       bool      // of a kind that plainMembers reads
-	written      bool      // of a kind that plainFields writes
+	typ           typ
+	head          [3]byte // the field's header on the wire
+	id            int16
+	name          string
+	quoted        []byte    // "name": as JSON
+	expect        expected  // quoted again, to compare it quickly
+	words, masks  [3]uint64 // the beginning of quoted, and which bits of it count
+	headWord      uint32    // head as the first bytes of a word
+	bits          int       // of an integer
+	reads, writes form
 	// What stands for the absent field, header or name included; nil if nothing does.
 	absentThrift, absentJSON []byte
 }
@@ -51,7 +51,6 @@ type field struct {
 type typ struct {
 	kind    schema.Kind
 	wire    thriftwire.Type
-	size    int  // the least on the wire
 	textKey bool // a map whose JSON is an object
 	key     *typ
 	elem    *typ
@@ -137,7 +136,7 @@ func (k *compiler) typ(t *schema.Type) (typ, error) {
 	if int(kind) >= len(wireTypes) || wireTypes[kind] == thriftwire.Stop {
 		return typ{}, diag.NewFault(diag.Unsupported, -1, "a value of type "+t.String()+" has no JSON form")
 	}
-	out := typ{kind: kind, wire: wireTypes[kind], size: wireTypes[kind].MinSize()}
+	out := typ{kind: kind, wire: wireTypes[kind]}
 	var err error
 	switch kind {
 	case schema.I8:
@@ -197,8 +196,11 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		quoted := append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		s.fields[i] = field{
 			typ: t, id: id, name: names[i], quoted: quoted, expect: expect(quoted),
-			scalar: k.conv.opts.readsPlainly(t.kind) && len(quoted) <= shortName, written: k.conv.opts.writesPlainly(t.kind),
+			bits: 8 * t.wire.MinSize(), reads: k.conv.opts.reading(t.kind), writes: k.conv.opts.writing(t.kind),
 			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
+		}
+		if len(quoted) > shortName {
+			s.fields[i].reads = notPlain
 		}
 		for j, c := range quoted[:min(len(quoted), shortName)] {
 			s.fields[i].words[j/8] |= uint64(c) << (j % 8 * 8)

@@ -82,7 +82,7 @@ func (r *fromJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	}
 	for more {
 		done := false
-		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].scalar {
+		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].reads != notPlain {
 			var n int
 			dst, p, n, done = r.plainMembers(dst, p, fields)
 			set.word |= bitsOf(next, n)

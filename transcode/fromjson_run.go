@@ -17,15 +17,34 @@ import (
 // and written as three words.
 const shortName = 24
 
-// readsPlainly reports whether plainMembers reads values of that kind.
-func (o *options) readsPlainly(kind schema.Kind) bool {
+// form is how plainMembers reads and plainFields writes a field. It stands for
+// kind so that a few comparisons tell it: a jump through a table of kinds was
+// seen to be guessed wrong often, depending on nothing but where the code lies.
+type form uint8
+
+const (
+	notPlain form = iota
+	plainInteger
+	plainDouble
+	plainText
+	plainBase64
+)
+
+// reading returns the form in which plainMembers reads values of that kind.
+func (o *options) reading(kind schema.Kind) form {
 	switch kind {
-	case schema.Bool, schema.I8, schema.I32, schema.I64, schema.Double, schema.String:
-		return true
+	case schema.I8, schema.I16, schema.I32, schema.I64:
+		return plainInteger
+	case schema.Double:
+		return plainDouble
+	case schema.String:
+		return plainText
 	case schema.Binary:
-		return !o.rawBinary
+		if !o.rawBinary {
+			return plainBase64
+		}
 	}
-	return false
+	return notPlain
 }
 
 // plain returns the fields of t that may come next in a run: those from next on
@@ -50,7 +69,7 @@ func (r *fromJSON) plainMembers(dst []byte, p int, fields []field) (out []byte, 
 	in := r.in
 	for i := range fields {
 		f := &fields[i]
-		if !f.scalar || len(in)-p < shortName {
+		if f.reads == notPlain || len(in)-p < shortName {
 			return dst, p, i, false
 		}
 		w := in[p : p+shortName]
@@ -66,52 +85,31 @@ func (r *fromJSON) plainMembers(dst []byte, p int, fields []field) (out []byte, 
 		}
 		b := dst[n : n+maxScalar]
 		binary.LittleEndian.PutUint32(b, f.headWord)
-		switch f.typ.kind {
-		case schema.Bool:
-			if m := jsonwire.SkipLiteral(in[q:], "true"); m > 0 {
-				b[3], q = 1, q+m
-			} else if m = jsonwire.SkipLiteral(in[q:], "false"); m > 0 {
-				q += m
-			} else {
-				return dst, p, i, false
-			}
-			n += 4
-		case schema.I8:
+		switch f.reads {
+		case plainInteger:
 			var v int64
-			v, q = jsonwire.ConsumeIntAt(in, q, 8)
-			b[3] = byte(v)
-			n += 4
-		case schema.I32:
-			var v int64
-			v, q = jsonwire.ConsumeIntAt(in, q, 32)
-			binary.BigEndian.PutUint32(b[3:], uint32(v))
-			n += 7
-		case schema.I64:
-			var v int64
-			v, q = jsonwire.ConsumeIntAt(in, q, 64)
-			binary.BigEndian.PutUint64(b[3:], uint64(v))
-			n += 11
-		case schema.Double:
+			v, q = jsonwire.ConsumeIntAt(in, q, f.bits)
+			binary.BigEndian.PutUint64(b[3:], uint64(v)<<(64-f.bits))
+			n += 3 + f.bits/8
+		case plainDouble:
 			var v float64
 			v, q = jsonwire.ConsumeFloatAt(in, q, 64)
 			binary.BigEndian.PutUint64(b[3:], math.Float64bits(v))
 			n += 11
-		case schema.String:
+		case plainText:
 			var out []byte
 			if out, q = jsonwire.AppendUnquotedAt(dst[:n+7], in, q); q <= 0 || len(out) > r.limit {
 				return dst, p, i, false
 			}
 			binary.BigEndian.PutUint32(out[n+3:], uint32(len(out)-n-7))
 			dst, n = out, len(out)
-		case schema.Binary:
+		case plainBase64:
 			var out []byte
 			if out, q = jsonwire.ConsumeBase64At(dst[:n+7], in, q, r.conv.opts.looseBase64); q <= 0 || len(out) > r.limit {
 				return dst, p, i, false
 			}
 			binary.BigEndian.PutUint32(out[n+3:], uint32(len(out)-n-7))
 			dst, n = out, len(out)
-		default:
-			return dst, p, i, false
 		}
 		if q <= 0 {
 			return dst, p, i, false

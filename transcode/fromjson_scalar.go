@@ -16,6 +16,13 @@ import (
 // value reads the value at p. What is frequent is here for the case that
 // nothing is wrong; the rest, and what a fault says, is elsewhere.
 func (r *fromJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
+	// By comparisons, not by a jump; see form.
+	if t.kind == schema.Struct {
+		return r.structure(dst, p, t.strct)
+	}
+	if t.kind == schema.String {
+		return r.text(dst, p, "string")
+	}
 	switch t.kind {
 	case schema.Bool:
 		return r.boolean(dst, p)
@@ -43,8 +50,6 @@ func (r *fromJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
 		return r.float(dst, p, schema.Double)
 	case schema.Float:
 		return r.float(dst, p, schema.Float)
-	case schema.String:
-		return r.text(dst, p, "string")
 	case schema.Binary:
 		if r.conv.opts.rawBinary {
 			return r.text(dst, p, "binary")
@@ -57,8 +62,6 @@ func (r *fromJSON) value(dst []byte, p int, t *typ) ([]byte, int) {
 		return r.quoted(dst, p, t)
 	case schema.UUID:
 		return r.quoted(dst, p, t)
-	case schema.Struct:
-		return r.structure(dst, p, t.strct)
 	case schema.Map:
 		return r.mapping(dst, p, t)
 	case kindSpecial:

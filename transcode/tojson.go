@@ -57,7 +57,7 @@ func (w *toJSON) structure(dst []byte, p int, t *structTable) ([]byte, int) {
 	count, next := 0, 0
 	dst = append(dst, '{')
 	for {
-		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].written {
+		if fields := t.plain(next, set.word); len(fields) > 0 && fields[0].writes != notPlain {
 			var n int
 			dst, p, n = w.plainFields(dst, p, fields)
 			set.word |= bitsOf(next, n)

@@ -16,19 +16,12 @@ import (
 // fieldRoom is what plainFields has room for before each: a short name and a number.
 const fieldRoom = 64
 
-// writesPlainly reports whether plainFields writes values of that kind.
-func (o *options) writesPlainly(kind schema.Kind) bool {
-	switch kind {
-	case schema.Bool, schema.I8, schema.I16, schema.I32, schema.Double:
-		return true
-	case schema.I64:
-		return !o.int64Strings
-	case schema.String:
-		return !o.lossyText
-	case schema.Binary:
-		return !o.rawBinary
+// writing returns the form in which plainFields writes values of that kind.
+func (o *options) writing(kind schema.Kind) form {
+	if kind == schema.I64 && o.int64Strings || kind == schema.String && o.lossyText {
+		return notPlain
 	}
-	return false
+	return o.reading(kind)
 }
 
 // plainFields writes fields as long as they are those of fields in that order,
@@ -38,8 +31,8 @@ func (w *toJSON) plainFields(dst []byte, p int, fields []field) (out []byte, end
 	in := w.in
 	for i := range fields {
 		f := &fields[i]
-		// Four bytes are there: a value has one, and a struct ends with another.
-		if !f.written || len(in)-p < 4 || binary.LittleEndian.Uint32(in[p:])&0xffffff != f.headWord {
+		// The last field of a message may be too near its end to be looked at here.
+		if f.writes == notPlain || len(in)-p < 12 || binary.LittleEndian.Uint32(in[p:])&0xffffff != f.headWord {
 			return dst, p, i
 		}
 		n := len(dst)
@@ -56,51 +49,36 @@ func (w *toJSON) plainFields(dst []byte, p int, fields []field) (out []byte, end
 			dst = append(dst, f.quoted...)
 		}
 		q := p + 3
-		size := f.typ.size
-		if len(in)-q < size {
-			return dst[:n], p, i
-		}
-		switch f.typ.kind {
-		case schema.Bool:
-			if in[q] != 0 {
-				dst = append(dst, "true"...)
-			} else {
-				dst = append(dst, "false"...)
-			}
-		case schema.I8:
-			dst = jsonwire.AppendInt(dst, int64(int8(in[q])))
-		case schema.I16:
-			dst = jsonwire.AppendInt(dst, int64(int16(binary.BigEndian.Uint16(in[q:]))))
-		case schema.I32:
-			dst = jsonwire.AppendInt(dst, int64(int32(binary.BigEndian.Uint32(in[q:]))))
-		case schema.I64:
-			dst = jsonwire.AppendInt(dst, int64(binary.BigEndian.Uint64(in[q:])))
-		case schema.Double:
+		var size int
+		switch f.writes {
+		case plainInteger:
+			size = f.bits / 8
+			dst = jsonwire.AppendInt(dst, int64(binary.BigEndian.Uint64(in[q:]))>>(64-f.bits))
+		case plainDouble:
+			size = 8
 			v := math.Float64frombits(binary.BigEndian.Uint64(in[q:]))
 			if v-v != 0 {
 				return dst[:n], p, i
 			}
 			dst = jsonwire.AppendFloat(dst, v, 64)
-		case schema.String:
-			b, m := thriftwire.ConsumeBytes(in[q:])
-			if m < 0 {
+		case plainText:
+			var b []byte
+			if b, size = thriftwire.ConsumeBytes(in[q:]); size < 0 {
 				return dst[:n], p, i
 			}
 			var ok bool
 			if dst, ok = jsonwire.AppendQuoted(dst, b); !ok || len(dst) > w.limit {
 				return dst[:n], p, i
 			}
-			size = m
-		case schema.Binary:
-			b, m := thriftwire.ConsumeBytes(in[q:])
-			if m < 0 {
+		case plainBase64:
+			var b []byte
+			if b, size = thriftwire.ConsumeBytes(in[q:]); size < 0 {
 				return dst[:n], p, i
 			}
 			dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
 			if len(dst) > w.limit {
 				return dst[:n], p, i
 			}
-			size = m
 		}
 		dst = append(dst, ',')
 		p = q + size

@@ -73,13 +73,16 @@ func shortest(v uint64) (m uint64, exp int) {
 	}
 	k := (q*1262611 - closer) >> 22 // 1262611/2^22 is log10(2)
 	h := uint(q+(-k*1741647)>>19+1) & 63
-	g := powers[-k-minPower]
+	// As two words: an array would be written to memory by halves and then read
+	// as a whole, which has to wait.
+	power := &powers[-k-minPower]
+	hi, lo := power[0], power[1]
 	if k > 27 || k < -55 { // where the table is neither exact nor rounded up
 		var carry uint64
-		g[1], carry = bits.Add64(g[1], 1, 0)
-		g[0] += carry
+		lo, carry = bits.Add64(lo, 1, 0)
+		hi += carry
 	}
-	lower, at, upper := timesPower(g, below<<h), timesPower(g, 4*c<<h), timesPower(g, (4*c+2)<<h)
+	lower, at, upper := timesPower(hi, lo, below<<h), timesPower(hi, lo, 4*c<<h), timesPower(hi, lo, (4*c+2)<<h)
 	odd := c & 1
 	lower, upper = lower+odd, upper-odd
 	s := at / 4
@@ -103,17 +106,17 @@ func shortest(v uint64) (m uint64, exp int) {
 	return s, k
 }
 
-// timesPower returns the upper half of the product of g, which has 128 bits,
-// and c. The lowest bit is set if anything but zeros is cut off.
-func timesPower(g [2]uint64, c uint64) uint64 {
-	low, _ := bits.Mul64(g[1], c)
-	hi, mid := bits.Mul64(g[0], c)
+// timesPower returns the upper third of the product of a number of 128 bits and
+// c. The lowest bit is set if anything but zeros is cut off.
+func timesPower(hi, lo, c uint64) uint64 {
+	low, _ := bits.Mul64(lo, c)
+	top, mid := bits.Mul64(hi, c)
 	mid, carry := bits.Add64(mid, low, 0)
-	hi += carry
+	top += carry
 	if mid > 1 {
-		hi |= 1
+		top |= 1
 	}
-	return hi
+	return top
 }
 
 // maxFloat is the room that putDecimal takes, with a sign before it.

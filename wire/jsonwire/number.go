@@ -254,6 +254,14 @@ func AppendInt(dst []byte, v int64) []byte {
 		b = b[1:]
 		u = -u
 	}
+	switch {
+	case u < 10:
+		b[0] = byte('0' + u)
+		return dst[:n+1]
+	case u < 100:
+		b[0], b[1] = pairs[u*2], pairs[u*2+1]
+		return dst[:n+2]
+	}
 	return dst[:n+putUint(b, u)]
 }
 
