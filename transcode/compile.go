@@ -51,6 +51,7 @@ type field struct {
 type typ struct {
 	kind    schema.Kind
 	wire    thriftwire.Type
+	size    int  // the least on the wire
 	textKey bool // a map whose JSON is an object
 	key     *typ
 	elem    *typ
@@ -136,7 +137,7 @@ func (k *compiler) typ(t *schema.Type) (typ, error) {
 	if int(kind) >= len(wireTypes) || wireTypes[kind] == thriftwire.Stop {
 		return typ{}, diag.NewFault(diag.Unsupported, -1, "a value of type "+t.String()+" has no JSON form")
 	}
-	out := typ{kind: kind, wire: wireTypes[kind]}
+	out := typ{kind: kind, wire: wireTypes[kind], size: wireTypes[kind].MinSize()}
 	var err error
 	switch kind {
 	case schema.I8:
@@ -196,7 +197,7 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 		quoted := append(jsonwire.AppendQuotedLossy(nil, []byte(names[i])), ':')
 		s.fields[i] = field{
 			typ: t, id: id, name: names[i], quoted: quoted, expect: expect(quoted),
-			bits: 8 * t.wire.MinSize(), reads: k.conv.opts.reading(t.kind), writes: k.conv.opts.writing(t.kind),
+			bits: 8 * t.size, reads: k.conv.opts.reading(t.kind), writes: k.conv.opts.writing(t.kind),
 			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
 		}
 		if len(quoted) > shortName {
