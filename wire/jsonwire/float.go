@@ -122,7 +122,7 @@ func decimalToFloat(m uint64, exp int) float64 {
 	}
 	zeros := bits.LeadingZeros64(m)
 	m <<= zeros
-	p := &powers[exp-minPower]
+	p := powers[exp-minPower]
 	hi, lo := bits.Mul64(m, p[0])
 	// Two bits more than the mantissa are kept, one for the place of the first
 	// bit, one to round. Where the bits below are all ones, the product with
