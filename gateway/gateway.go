@@ -103,7 +103,7 @@ func (g *Gateway) checkLimits(r *http.Request) error {
 
 // call serves a request that has a route.
 func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params []string) {
-	body, form, err := g.body(w, r, rt.binding)
+	body, err := g.body(w, r, rt.binding)
 	if err != nil {
 		g.fail(w, r, err)
 		return
@@ -115,10 +115,10 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 		defer cancel()
 	}
 	if rt.binding != nil {
-		g.callBound(ctx, w, r, rt, body, form, params)
+		g.callBound(ctx, w, r, rt, body, params)
 		return
 	}
-	result, err := rt.method.CallJSON(ctx, rt.caller, body)
+	result, err := rt.method.CallJSON(ctx, rt.caller, body.bytes)
 	switch {
 	case err != nil:
 		g.fail(w, r, err)
@@ -130,12 +130,15 @@ func (g *Gateway) call(w http.ResponseWriter, r *http.Request, rt *route, params
 }
 
 // callBound serves a request whose parts are arguments.
-func (g *Gateway) callBound(ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, body []byte, form bool, params []string) {
+func (g *Gateway) callBound(ctx context.Context, w http.ResponseWriter, r *http.Request, rt *route, body requestBody, params []string) {
 	in, _ := g.requests.Get().(*Request)
 	if in == nil {
 		in = new(Request)
 	}
-	in.Reset(r, body, form, rt.binding.names, params)
+	in.Reset(r, body.bytes, body.form, rt.binding.names, params)
+	if body.boundary != "" {
+		in.form.parts(body.bytes, body.boundary)
+	}
 	reply := response{header: w.Header()}
 	var out []byte
 	var kind transcode.Body
@@ -172,16 +175,23 @@ func (r *Request) check(b *binding) error {
 	return nil
 }
 
-// body reads the body if the arguments need it. form says that it is a form.
-func (g *Gateway) body(w http.ResponseWriter, r *http.Request, b *binding) (body []byte, form bool, err error) {
+// requestBody is the body of a request.
+type requestBody struct {
+	bytes    []byte
+	form     bool
+	boundary string // of a form in several parts
+}
+
+// body reads the body if the arguments need it.
+func (g *Gateway) body(w http.ResponseWriter, r *http.Request, b *binding) (body requestBody, err error) {
 	typed := b == nil || b.uses[transcode.InBody] || b.uses[transcode.InForm]
 	if !typed && !b.uses[transcode.InRawBody] {
-		return nil, false, nil
+		return body, nil
 	}
-	if body, err = g.readBody(w, r); err == nil && typed && len(body) > 0 {
-		form, err = isForm(r, b)
+	if body.bytes, err = g.readBody(w, r); err == nil && typed && len(body.bytes) > 0 {
+		body.form, body.boundary, err = isForm(r, b)
 	}
-	return body, form, err
+	return body, err
 }
 
 // readBody reads the whole body, of at most the limit. Memory grows with what
@@ -205,22 +215,23 @@ func (g *Gateway) readBody(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	return body, nil
 }
 
-// isForm checks the body's media type and reports whether it is a form.
-func isForm(r *http.Request, b *binding) (bool, error) {
-	form := b != nil && b.uses[transcode.InForm]
+// isForm checks the body's media type and reports whether it is a form. The
+// boundary is that of a form in several parts, else empty.
+func isForm(r *http.Request, b *binding) (form bool, boundary string, err error) {
+	takes := b != nil && b.uses[transcode.InForm]
 	text := r.Header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(text)
+	media, params, err := mime.ParseMediaType(text)
 	switch {
 	case text == "" || err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")):
-		return false, nil
-	case err == nil && form && media == "application/x-www-form-urlencoded":
-		return true, nil
+		return false, "", nil
+	case err == nil && takes && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data" && params["boundary"] != ""):
+		return true, params["boundary"], nil
 	}
 	want := "application/json"
-	if form {
-		want += " or application/x-www-form-urlencoded"
+	if takes {
+		want += ", application/x-www-form-urlencoded or multipart/form-data"
 	}
-	return false, &failure{http.StatusUnsupportedMediaType, "the body must be " + want}
+	return false, "", &failure{http.StatusUnsupportedMediaType, "the body must be " + want}
 }
 
 // fail answers with the problem document of err.

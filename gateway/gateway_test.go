@@ -212,6 +212,8 @@ func TestPartsOfARequestBecomeArguments(t *testing.T) {
 		"POST /keys\n\n{\"b\": 1}",
 		"POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=a+b&n=1&n=2",
 		"POST /form" + asJSON + `{"name": "n", "numbers": [1]}`,
+		"POST /form\nContent-Type: multipart/form-data; boundary=--\n\n----\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\na b\r\n" +
+			"----\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n7\r\n----\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\nfile\r\n------\r\n",
 		"POST /raw?x=1\nContent-Type: text/plain\n\nany {text",
 		"POST /node" + asJSON + `{"name": "a", "next": {"name": "b"}}`,
 		"POST /Items/scalars" + asJSON + `{"color": "RED", "tiny": 1}`,
@@ -247,6 +249,8 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 		"POST /keys\nContent-Type: text/plain\n\n{}",
 		"POST /form\nContent-Type: text/plain\n\n{}",
 		"POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=%zz",
+		"POST /form\nContent-Type: multipart/form-data; boundary=x\n\n--x\r\nno part",
+		"POST /form\nContent-Type: multipart/form-data\n\nx",
 		"POST /Items/get" + asJSON + `{"id": 1.5}`,
 		"POST /Items/get" + asJSON + `{"id": 1`,
 		"POST /Items/get\nContent-Type: application/x-www-form-urlencoded\n\n{}",

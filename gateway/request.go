@@ -1,8 +1,9 @@
 package gateway
 
 import (
+	"bytes"
+	"mime/multipart"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -120,6 +121,7 @@ func (r *Request) CheckForm() bool {
 type values struct {
 	parsed, broken bool
 	pairs          []pair
+	text           []byte              // of the last value with escapes
 	found          []string            // what get has returned so far
 	index          map[string][]string // instead of looking through many pairs
 }
@@ -128,12 +130,13 @@ type values struct {
 const keptPairs = 256
 
 func (v *values) reset() {
-	if cap(v.pairs) > keptPairs || cap(v.found) > keptPairs {
+	if cap(v.pairs) > keptPairs || cap(v.found) > keptPairs || cap(v.text) > 16*keptPairs {
 		*v = values{}
+		return
 	}
 	clear(v.pairs)
 	clear(v.found)
-	*v = values{pairs: v.pairs[:0], found: v.found[:0]}
+	*v = values{pairs: v.pairs[:0], found: v.found[:0], text: v.text[:0]}
 }
 
 type pair struct{ name, value string }
@@ -158,24 +161,38 @@ func (v *values) parse(text string) {
 		return
 	}
 	v.parsed = true
-	for text != "" {
-		var part string
-		part, text, _ = strings.Cut(text, "&")
-		if part == "" {
+	for i := 0; i < len(text); i++ {
+		start, equals, escaped, broken := i, -1, false, false
+		for ; i < len(text) && text[i] != '&'; i++ {
+			switch text[i] {
+			case '=':
+				if equals < 0 {
+					equals = i
+				}
+			case '%', '+':
+				escaped = true
+			case ';':
+				broken = true
+			}
+		}
+		if i == start {
 			continue
 		}
-		if strings.IndexByte(part, ';') >= 0 {
+		p := pair{name: text[start:i]}
+		if equals >= 0 {
+			p = pair{text[start:equals], text[equals+1 : i]}
+		}
+		if escaped && !broken {
+			var ok1, ok2 bool
+			p.name, ok1 = v.unescape(p.name)
+			p.value, ok2 = v.unescape(p.value)
+			broken = !ok1 || !ok2
+		}
+		if broken {
 			v.broken = true
-			continue
+		} else {
+			v.pairs = append(v.pairs, p)
 		}
-		name, value, _ := strings.Cut(part, "=")
-		name, err1 := unescape(name)
-		value, err2 := unescape(value)
-		if err1 != nil || err2 != nil {
-			v.broken = true
-			continue
-		}
-		v.pairs = append(v.pairs, pair{name, value})
 	}
 	if len(v.pairs) > manyPairs {
 		v.index = make(map[string][]string)
@@ -185,15 +202,57 @@ func (v *values) parse(text string) {
 	}
 }
 
+// parts takes a multipart/form-data form apart. Files are left out.
+func (v *values) parts(body []byte, boundary string) {
+	v.parsed = true
+	form, err := multipart.NewReader(bytes.NewReader(body), boundary).ReadForm(int64(len(body)))
+	if err != nil {
+		v.broken = true
+		return
+	}
+	v.index = form.Value
+	if err := form.RemoveAll(); err != nil { // no file is larger than what may stay in memory
+		v.broken = true
+	}
+}
+
 // manyPairs is the number of pairs from which on an index is worth its making.
 const manyPairs = 64
 
-// unescape is url.QueryUnescape, which text without escapes does not pay for.
-func unescape(s string) (string, error) {
-	for i := range len(s) {
-		if s[i] == '%' || s[i] == '+' {
-			return url.QueryUnescape(s)
-		}
+// unescape is url.QueryUnescape.
+func (v *values) unescape(s string) (string, bool) {
+	if !strings.ContainsAny(s, "%+") {
+		return s, true
 	}
-	return s, nil
+	v.text = v.text[:0]
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch c {
+		case '+':
+			c = ' '
+		case '%':
+			if len(s)-i < 3 {
+				return "", false
+			}
+			high, low := hexDigit(s[i+1]), hexDigit(s[i+2])
+			if high|low > 15 {
+				return "", false
+			}
+			c = high<<4 | low
+			i += 2
+		}
+		v.text = append(v.text, c)
+	}
+	return string(v.text), true
+}
+
+// hexDigit returns what c stands for, or more than 15.
+func hexDigit(c byte) byte {
+	switch {
+	case c-'0' <= 9:
+		return c - '0'
+	case c|0x20-'a' < 6:
+		return c | 0x20 - 'a' + 10
+	}
+	return 0xff
 }

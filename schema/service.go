@@ -139,3 +139,25 @@ func (m *Method) Throws() []*Field {
 	}
 	return f
 }
+
+// CombineServices makes a service of the methods of several, with inherited
+// ones, in their order. Its methods are copies, whose service it is. Two methods of one
+// name are an error, unless they are the same one, inherited by both.
+func CombineServices(spec DeclSpec, services ...*Service) (*Service, error) {
+	combined := NewService(spec)
+	var methods []*Method
+	from := make(map[string]*Method)
+	for _, s := range services {
+		for _, m := range s.AllMethods() {
+			switch other := from[m.Name()]; {
+			case other == nil:
+				from[m.Name()] = m
+				methods = append(methods, NewMethod(m.spec))
+			case other != m:
+				return nil, diag.NewFault(diag.DuplicateKey, -1, "services "+other.service.Name()+" and "+m.service.Name()+" both have a method "+m.Name())
+			}
+		}
+	}
+	combined.Complete(nil, methods)
+	return combined, nil
+}

@@ -269,3 +269,41 @@ func TestStructsThatHoldEachOtherTooOftenAreRefused(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The peer's defects, where they concern other parts of a request than JSON: see
+// also peer_test.go.
+
+func TestNumbersInPartsAreNeverChangedToFit(t *testing.T) {
+	d := parseIDL(t, `struct S { 1: i8 a (api.query = "a"), 2: i16 b (api.query = "b"), 3: i32 c (api.query = "c"), 4: list<i8> d (api.query = "d") }`).Struct("S")
+	c := httpConverter(t, d)
+	for _, part := range []string{"a=300", "a=-129", "a=1.7", "b=40000", "c=2147483648", "d=1,300", "d=[300]", "a=9223372036854775808"} {
+		out, err := c.AppendThrift(nil, newRequest("", "query "+part))
+		if code := diag.CodeOf(err); code != diag.OutOfRange && code != diag.Syntax {
+			t.Errorf("%s became %x, %v", part, out, err)
+		}
+	}
+}
+
+func TestEnumNamesAreKnownInParts(t *testing.T) {
+	d := parseIDL(t, `enum E { A = 5 } struct S { 1: E e (api.cookie = "e"), 2: set<E> many (api.query = "many") }`).Struct("S")
+	out, err := httpConverter(t, d).AppendThrift(nil, newRequest("", "cookie e=A", "query many=A,7"))
+	if got := asJSON(t, d, out, err); got != `{"e":"A","many":["A",7]}` {
+		t.Error(got)
+	}
+}
+
+func TestCyclicRequestStructsCompileAndConvert(t *testing.T) {
+	d := parseIDL(t, `struct Node { 1: string name (api.query = "name"), 2: optional Node next, 3: list<Node> all }`).Struct("Node")
+	c := httpConverter(t, d)
+	for body, want := range map[string]string{
+		``:                              `{"name":"q"}`,
+		`{"next":{"next":{}}}`:          `{"name":"q","next":{"name":"q","next":{"name":"q"}}}`,
+		`{"all":[{"name":"own"}]}`:      `{"name":"q","all":[{"name":"own"}]}`,
+		strings.Repeat(`{"next":`, 100): "depth-limit " + strings.TrimPrefix(strings.Repeat(".next", 64), ".") + " 512",
+	} {
+		out, err := c.AppendThrift(nil, newRequest(body, "query name=q"))
+		if got := asJSON(t, d, out, err); got != want {
+			t.Errorf("%.50s: %s, want %s", body, got, want)
+		}
+	}
+}

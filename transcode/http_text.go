@@ -44,7 +44,7 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 		if text == "" && r.http.opts.emptyAbsent {
 			return dst, false
 		}
-		if isArray(text, t.elem.plainKind()) {
+		if r.isArray(text, t.elem.plainKind()) {
 			return r.fromJSONText(dst, t, text)
 		}
 		if text == "" {
@@ -103,14 +103,13 @@ func trim(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// isArray reports whether text is meant as an array of JSON. As text may start with a
-// bracket, that of one string has to start as an array of strings does.
-func isArray(text string, elem schema.Kind) bool {
+// isArray reports whether text is meant as an array of JSON. As a string may start
+// with a bracket, an array of strings must show that it is one.
+func (r *fromJSON) isArray(text string, elem schema.Kind) bool {
 	if !strings.HasPrefix(text, "[") {
 		return false
 	}
-	switch elem {
-	case schema.String, schema.Binary, schema.UUID, schema.Enum:
+	if elem == schema.String || elem == schema.Binary && r.conv.opts.rawBinary {
 		rest := strings.TrimLeft(text[1:], " ")
 		return strings.HasPrefix(rest, `"`) || rest == "]"
 	}
