@@ -140,9 +140,18 @@ func (p *place) field(s *step, depth int) *diag.Fault {
 	oneof := oneofOf(s.field)
 	var o occurrence
 	for pos := 0; pos < len(b); {
-		r, code := readRecord(b, pos, depth)
+		var r record
+		var code int
+		if oneof == nil {
+			r, code = seek(b, pos, number, depth)
+		} else {
+			r, code = readRecord(b, pos, depth)
+		}
 		if code < 0 {
 			return p.fault(code, r.next)
+		}
+		if r.number == 0 {
+			break
 		}
 		pos = r.next
 		switch {
@@ -240,13 +249,18 @@ func (p *place) element(s *step, depth int) *diag.Fault {
 		w = wireOf(elem)
 	}
 	for pos := 0; pos < len(b) && i >= 0; {
-		r, code := readRecord(b, pos, depth)
+		if w == protowire.Bytes && i > 0 {
+			pos, i = skipBytes(b, pos, p.number, i)
+		}
+		r, code := seek(b, pos, p.number, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
+		if r.number == 0 {
+			break
+		}
 		pos = r.next
 		switch {
-		case r.number != p.number:
 		case elem == nil || r.wire == w:
 			if i == 0 {
 				return p.take(&occurrence{record: r, count: 1}, elem, nil, depth)

@@ -95,9 +95,12 @@ const fewEdges = 8
 // meet finds out what stands of the fields of the branch's edges.
 func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		r, code := br.next(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
+		}
+		if r.number == 0 {
+			return nil
 		}
 		pos = r.next
 		i := br.field(r.number)
@@ -111,6 +114,14 @@ func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 		}
 	}
 	return nil
+}
+
+// next reads the next record that the branch has to see, as seek does.
+func (br *branch) next(b []byte, pos, depth int) (r record, code int) {
+	if len(br.edges) == 1 && len(br.oneofs) == 0 {
+		return seek(b, pos, int32(br.edges[0].step.num), depth)
+	}
+	return readRecord(b, pos, depth)
 }
 
 // holds reports whether a record with the step's number is the step's field.

@@ -1,6 +1,9 @@
 package protobuf
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
@@ -18,13 +21,148 @@ type record struct {
 	next   int // after the record; the place of the fault if there is one
 }
 
-// readRecord reads the record at b[pos:] and returns 0 or a negative code.
+// readRecord reads the record at b[pos:] and returns 0 or a negative code. What
+// most records are is read here: a tag and a length of up to two bytes, a varint
+// of up to nine.
 func readRecord(b []byte, pos, depth int) (r record, code int) {
+	if len(b)-pos < 2 {
+		return slowRecord(b, pos, depth)
+	}
+	tag, p := uint32(b[pos]), pos+1
+	if tag >= 0x80 {
+		if b[p] >= 0x80 {
+			return slowRecord(b, pos, depth)
+		}
+		tag = tag&0x7f | uint32(b[p])<<7
+		p++
+	}
+	end := p
+	r.number, r.wire, r.start = int32(tag>>3), protowire.Type(tag&7), pos
+	switch r.wire {
+	case protowire.Varint:
+		for end < len(b) && b[end] >= 0x80 && end-p < 9 {
+			end++
+		}
+		end++
+		if end-p > 9 {
+			return slowRecord(b, pos, depth)
+		}
+	case protowire.Bytes:
+		if p >= len(b) {
+			return slowRecord(b, pos, depth)
+		}
+		n := int(b[p])
+		p++
+		if n >= 0x80 {
+			if p >= len(b) || b[p] >= 0x80 {
+				return slowRecord(b, pos, depth)
+			}
+			n = n&0x7f | int(b[p])<<7
+			p++
+		}
+		end = p + n
+	case protowire.Fixed32:
+		end = p + 4
+	case protowire.Fixed64:
+		end = p + 8
+	default:
+		return slowRecord(b, pos, depth)
+	}
+	if end > len(b) || r.number == 0 {
+		return slowRecord(b, pos, depth)
+	}
+	r.value, r.end, r.next = p, end, end
+	return r, 0
+}
+
+// seek reads the first record at or after b[pos:] that has the number, or
+// returns its number as 0 at the end of b. The records before it are stepped
+// over like this: the branches are guessed, since neighbours are alike.
+func seek(b []byte, pos int, number int32, depth int) (r record, code int) {
+	for pos < len(b) {
+		for len(b)-pos >= 12 { // a tag of two bytes and a varint of ten
+			tag, p := uint32(b[pos]), pos+1
+			if tag >= 0x80 {
+				tag = tag&0x7f | uint32(b[p])<<7 // a third byte makes a number that is none here
+				p++
+			}
+			if int32(tag>>3) == number {
+				break
+			}
+			switch protowire.Type(tag & 7) {
+			case protowire.Bytes:
+				n := int(b[p])
+				p++
+				if n >= 0x80 {
+					n = n&0x7f | int(b[p])<<7
+					p++
+				}
+				if n >= 1<<14 || n > len(b)-p || tag >= 1<<14 || tag < 1<<3 {
+					break
+				}
+				pos = p + n
+				continue
+			case protowire.Varint:
+				w := ^binary.LittleEndian.Uint64(b[p:]) & 0x8080808080808080
+				if w == 0 || tag >= 1<<14 || tag < 1<<3 {
+					break
+				}
+				pos = p + bits.TrailingZeros64(w)>>3 + 1
+				continue
+			case protowire.Fixed64:
+				if tag >= 1<<14 || tag < 1<<3 {
+					break
+				}
+				pos = p + 8
+				continue
+			case protowire.Fixed32:
+				if tag >= 1<<14 || tag < 1<<3 {
+					break
+				}
+				pos = p + 4
+				continue
+			}
+			break
+		}
+		if pos == len(b) {
+			break
+		}
+		if r, code = readRecord(b, pos, depth); code < 0 || r.number == number {
+			return r, code
+		}
+		pos = r.next
+	}
+	return record{}, 0
+}
+
+// skipBytes steps over up to count records at b[pos:] that hold bytes and have
+// the number, as long as they follow one another, and returns how many are left.
+func skipBytes(b []byte, pos int, number int32, count int64) (end int, left int64) {
+	for ; count > 0 && len(b)-pos >= 4; count-- { // a tag and a length of two bytes each
+		tag, p := uint32(b[pos]), pos+1
+		if tag >= 0x80 {
+			tag = tag&0x7f | uint32(b[p])<<7
+			p++
+		}
+		n := int(b[p])
+		p++
+		if n >= 0x80 {
+			n = n&0x7f | int(b[p])<<7
+			p++
+		}
+		if tag != uint32(number)<<3|uint32(protowire.Bytes) || tag >= 1<<14 || n >= 1<<14 || n > len(b)-p {
+			break
+		}
+		pos = p + n
+	}
+	return pos, count
+}
+
+// slowRecord is readRecord for all records.
+func slowRecord(b []byte, pos, depth int) (r record, code int) {
 	r.start = pos
 	var n int
-	if pos < len(b) && b[pos] < 0x80 && b[pos] >= 1<<3 && protowire.Type(b[pos]&7) <= protowire.Fixed32 {
-		r.number, r.wire, n = int32(b[pos]>>3), protowire.Type(b[pos]&7), 1
-	} else if r.number, r.wire, n = protowire.ConsumeTag(b[pos:]); n < 0 {
+	if r.number, r.wire, n = protowire.ConsumeTag(b[pos:]); n < 0 {
 		r.next = pos
 		return r, n
 	}

@@ -196,7 +196,10 @@ func (e *editor) message(p place, br *branch, depth int) *diag.Fault {
 	}
 	done := 0 // p.data[:done] has been copied or left out
 	for pos := 0; pos < len(p.data); {
-		r, _ := readRecord(p.data, pos, depth) // which plan has read
+		r, _ := br.next(p.data, pos, depth) // which plan has read
+		if r.number == 0 {
+			break
+		}
 		pos = r.next
 		i := br.field(r.number)
 		switch {

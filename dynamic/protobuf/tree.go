@@ -30,8 +30,8 @@ type Tree struct {
 	own    []byte // the bytes of what was put into the tree, or merged
 	nodes  []node // nodes[0] is nobody, nodes[1] the root
 	schema *schema.Type
-	met    []occurrence // scratch for taking messages apart, a stack
-	table  []uint32     // scratch for finding keys that stand twice
+	seen   []uint32 // scratch for taking messages apart, a stack: the fields' nodes
+	table  []uint32 // scratch for finding keys that stand twice
 	seed   maphash.Seed
 	order  []uint32 // scratch for sorting
 }
@@ -91,7 +91,7 @@ func (p *TreePool) Put(t *Tree) {
 // Reset empties the tree and keeps its memory. Items of it do not exist any more.
 func (t *Tree) Reset() {
 	t.src, t.schema = nil, nil
-	t.own, t.nodes, t.met = t.own[:0], t.nodes[:0], t.met[:0]
+	t.own, t.nodes, t.seen = t.own[:0], t.nodes[:0], t.seen[:0]
 }
 
 // Load takes the message, list or map v apart, all the way down. After an error

@@ -23,9 +23,9 @@ type loader struct {
 // somebody, or be a message that was put into the tree.
 func (t *Tree) expand(i Item) bool {
 	l := loader{t: t}
-	nodes, own, met := len(t.nodes), len(t.own), len(t.met)
+	nodes, own, seen := len(t.nodes), len(t.own), len(t.seen)
 	if f := l.parts(i.at, i.Type(), maxDepth); f != nil {
-		t.nodes, t.own, t.met = t.nodes[:nodes], t.own[:own], t.met[:met]
+		t.nodes, t.own, t.seen = t.nodes[:nodes], t.own[:own], t.seen[:seen]
 		return false
 	}
 	return true
@@ -81,10 +81,16 @@ type siblings struct {
 func (s *siblings) add(k nodeKind, wire protowire.Type, label uint32, start, end int) uint32 {
 	t := s.t
 	at := uint32(len(t.nodes))
-	t.nodes = append(t.nodes, node{
-		start: s.base + uint32(start), end: s.base + uint32(end), label: label, parent: s.above, prev: s.last,
-		kind: k, wire: wire, flags: s.flags,
-	})
+	if len(t.nodes) == cap(t.nodes) {
+		t.nodes = slices.Grow(t.nodes, 1)
+	}
+	t.nodes = t.nodes[:at+1]
+	// Filled field by field: copying a node that was put together elsewhere waits
+	// for its parts to arrive.
+	n := &t.nodes[at]
+	n.start, n.end, n.label, n.parent = s.base+uint32(start), s.base+uint32(end), label, s.above
+	n.next, n.prev, n.first = 0, s.last, 0
+	n.kind, n.wire, n.flags = k, wire, s.flags
 	if s.last == 0 {
 		s.first = at
 	} else {
@@ -115,12 +121,85 @@ func (s *siblings) copied(at uint32, b []byte) *diag.Fault {
 	return nil
 }
 
+// fields adds the fields of a message: in one pass, unless messages are to be
+// merged or members of a oneof unset each other.
 func (s *siblings) fields(p place, depth int) *diag.Fault {
 	t, d := s.t, p.typ.Struct()
-	base := len(t.met)
-	t.met = slices.Grow(t.met, len(d.Fields()))[:base+len(d.Fields())]
-	clear(t.met[base:])
-	if f := p.surveyInto(t.met[base:], d, depth); f != nil {
+	base, begin := len(t.seen), len(t.nodes)
+	t.seen = slices.Grow(t.seen, len(d.Fields()))[:base+len(d.Fields())]
+	clear(t.seen[base:])
+	for pos := 0; pos < len(p.data); {
+		r, code := readRecord(p.data, pos, depth)
+		if code < 0 {
+			return p.fault(code, r.next)
+		}
+		pos = r.next
+		field := known(d, &r)
+		if field == nil {
+			s.add(unknownNode, r.wire, uint32(r.number), r.start, r.next)
+			continue
+		}
+		slot := base + field.Index()
+		at, typ := t.seen[slot], field.Type()
+		k := kindOf(typ)
+		switch {
+		case at == 0 && field.Oneof() != nil && s.hasRival(field, base), at != 0 && k == messageNode:
+			t.seen, t.nodes, s.first, s.last = t.seen[:base], t.nodes[:begin], 0, 0
+			return s.fieldsByRule(p, depth)
+		case at != 0 && k == leafNode: // the last counts
+			t.nodes[at].start, t.nodes[at].end = s.base+uint32(r.value), s.base+uint32(r.end)
+		case at != 0:
+			t.nodes[at].end = s.base + uint32(r.next)
+		case k == leafNode, k == messageNode:
+			at = s.add(k, r.wire, uint32(r.number), r.value, r.end)
+			t.seen[slot] = at
+			if f := s.open(at, typ, depth); f != nil {
+				return f.Field(field.Name())
+			}
+		default:
+			at = s.add(k, r.wire, uint32(r.number), r.start, r.next)
+			t.nodes[at].flags |= mixed // until its records have been looked at
+			t.seen[slot] = at
+		}
+	}
+	t.seen = t.seen[:base]
+	return s.openContainers(d, depth)
+}
+
+// hasRival reports whether another member of the field's oneof has been added.
+func (s *siblings) hasRival(field *schema.Field, base int) bool {
+	for _, rival := range field.Oneof().Fields() {
+		if s.t.seen[base+rival.Index()] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// openContainers makes the parts of the lists and maps of a message, if that is
+// wanted.
+func (s *siblings) openContainers(d *schema.StructDef, depth int) *diag.Fault {
+	if !s.deep {
+		return nil
+	}
+	for at := s.first; at != 0; at = s.t.nodes[at].next {
+		n := &s.t.nodes[at]
+		if n.kind != elementsNode && n.kind != entriesNode {
+			continue
+		}
+		field := d.FieldByID(int32(n.label))
+		if f := s.parts(at, field.Type(), depth-1); f != nil {
+			return f.Field(field.Name())
+		}
+	}
+	return nil
+}
+
+// fieldsByRule is fields for all messages: it finds out first what counts.
+func (s *siblings) fieldsByRule(p place, depth int) *diag.Fault {
+	t, d := s.t, p.typ.Struct()
+	met := make([]occurrence, len(d.Fields()))
+	if f := p.surveyInto(met, d, depth); f != nil {
 		return f
 	}
 	for pos := 0; pos < len(p.data); {
@@ -131,39 +210,39 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 			s.add(unknownNode, r.wire, uint32(r.number), r.start, r.next)
 			continue
 		}
-		o := t.met[base+field.Index()]
+		o := &met[field.Index()]
 		if o.count == 0 || o.first != r.start {
 			continue
 		}
-		if f := s.field(p, field, &o, depth); f != nil {
+		typ := field.Type()
+		k := kindOf(typ)
+		var f *diag.Fault
+		switch {
+		case k == elementsNode || k == entriesNode:
+			t.nodes[s.add(k, o.wire, uint32(o.number), o.first, o.next)].flags |= mixed
+		case k == messageNode && o.count > 1:
+			f = s.merged(p, field, o, depth)
+		default:
+			f = s.open(s.add(k, o.wire, uint32(o.number), o.value, o.end), typ, depth)
+		}
+		if f != nil {
 			return f.Field(field.Name())
 		}
 	}
-	t.met = t.met[:base]
-	return nil
+	return s.openContainers(d, depth)
 }
 
-// field adds a field that was met.
-func (s *siblings) field(p place, field *schema.Field, o *occurrence, depth int) *diag.Fault {
-	typ := field.Type()
-	k := kindOf(typ)
-	switch {
-	case k == elementsNode || k == entriesNode:
-		at := s.add(k, o.wire, uint32(o.number), o.first, o.next)
-		s.t.nodes[at].flags |= mixed // until its records have been looked at
-		return s.open(at, typ, depth)
-	case k == messageNode && o.count > 1:
-		data, f := p.merged(o, typ, field.Oneof(), depth)
-		at := s.add(k, o.wire, uint32(o.number), 0, 0)
-		if f == nil {
-			f = s.copied(at, data)
-		}
-		if f != nil {
-			return f
-		}
-		return s.open(at, typ, depth)
+// merged adds a message that stands in several records.
+func (s *siblings) merged(p place, field *schema.Field, o *occurrence, depth int) *diag.Fault {
+	data, f := p.merged(o, field.Type(), field.Oneof(), depth)
+	if f != nil {
+		return f
 	}
-	return s.open(s.add(k, o.wire, uint32(o.number), o.value, o.end), typ, depth)
+	at := s.add(messageNode, o.wire, uint32(o.number), 0, 0)
+	if f := s.copied(at, data); f != nil {
+		return f
+	}
+	return s.open(at, field.Type(), depth)
 }
 
 func (s *siblings) elements(p place, depth int) *diag.Fault {
@@ -208,12 +287,12 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 			s.pure = false
 			continue
 		}
-		e, at, code := readEntry(p.data, &r, p.typ, depth-1)
-		if code < 0 {
-			return p.fault(code, at)
-		}
-		if f := s.entry(p, &r, &e, depth-1); f != nil {
-			return f.Key(keyText(e.key))
+		if at := s.plainEntry(p, &r, depth-1); at != 0 {
+			if f := s.open(at, p.typ.Elem(), depth-1); f != nil {
+				return f.Key(keyText(Item{s.t, at}.Key().Node))
+			}
+		} else if f := s.entry(p, &r, depth-1); f != nil {
+			return f
 		}
 		count++
 	}
@@ -223,17 +302,38 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 	return nil
 }
 
-// entry adds an entry. It is used as it stands if that is a key and a value;
-// else it is written anew.
-func (s *siblings) entry(p place, r *record, e *mapEntry, depth int) *diag.Fault {
+// plainEntry adds an entry that can be used as it stands: a key and a value,
+// nothing else. It returns 0 for others.
+func (s *siblings) plainEntry(p place, r *record, depth int) uint32 {
+	b := p.data[:r.end]
+	key, code := readRecord(b, r.value, depth)
+	if code < 0 || key.number != 1 || key.next == r.end || key.wire != wireOf(p.typ.Key()) {
+		return 0
+	}
+	elem := p.typ.Elem()
+	v, code := readRecord(b, key.next, depth)
+	if code < 0 || v.number != 2 || v.next != r.end || v.wire != wireOf(elem) || !stands(b[key.value:key.end], p.typ.Key()) {
+		return 0
+	}
+	return s.add(kindOf(elem), v.wire, s.base+uint32(key.start), v.value, v.end)
+}
+
+// entry adds an entry, which is written anew.
+func (s *siblings) entry(p place, r *record, depth int) *diag.Fault {
+	e, at, code := readEntry(p.data, r, p.typ, depth)
+	if code < 0 {
+		return p.fault(code, at)
+	}
+	if f := s.copiedEntry(p, &e, depth); f != nil {
+		return f.Key(keyText(e.key))
+	}
+	return nil
+}
+
+// copiedEntry adds an entry whose key and value the tree owns.
+func (s *siblings) copiedEntry(p place, e *mapEntry, depth int) *diag.Fault {
 	elem := p.typ.Elem()
 	k := kindOf(elem)
-	if v := &e.value; v.count == 1 && v.next == r.end {
-		key, code := readRecord(p.data[:r.end], r.value, depth)
-		if code == 0 && key.number == 1 && key.next == v.start && e.key.stands(p.data[key.value:key.end], p.typ.Key()) {
-			return s.open(s.add(k, v.wire, s.base+uint32(key.start), v.value, v.end), elem, depth)
-		}
-	}
 	part := p
 	if f := part.takeEntry(e, depth); f != nil {
 		return f
@@ -258,16 +358,17 @@ func (s *siblings) entry(p place, r *record, e *mapEntry, depth int) *diag.Fault
 	return s.open(at, elem, depth)
 }
 
-// stands reports whether b is the key as it is written anew, so that keys can be
-// compared by their bytes.
-func (n Node) stands(b []byte, t *schema.Type) bool {
+// stands reports whether b, the bytes of a key of type t, is how that key is
+// written anew, so that keys can be compared by their bytes.
+func stands(b []byte, t *schema.Type) bool {
 	w := wireOf(t)
-	if w == protowire.Bytes {
+	if w != protowire.Varint || len(b) == 1 && b[0] < 2 {
 		return true
 	}
-	var room [10]byte
-	bits, f := n.encode(t)
-	return f == nil && string(appendNumber(room[:0], w, bits)) == string(b)
+	k, bits, n := number(b, t, w)
+	key := Node{kind: k, bits: bits}
+	bits, f := key.encode(t)
+	return f == nil && n == protowire.SizeVarint(bits)
 }
 
 // dropTwins unlinks entries whose key stands again after them.

@@ -63,7 +63,9 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 			}
 			seen |= bit
 		}
-		c.dst = append(c.dst, p.data[done:r.start]...)
+		if done < r.start {
+			c.dst = append(c.dst, p.data[done:r.start]...)
+		}
 		done = pos
 		if field != nil {
 			part := p

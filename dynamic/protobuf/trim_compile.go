@@ -6,6 +6,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/protowire"
 )
 
 // This file holds what a trimmer is compiled to.
@@ -38,6 +39,8 @@ type cutField struct {
 	part     *cut // nil where it is kept whole
 	number   int  // of a singular field that is cut: its number among those
 	singular bool
+	wire     protowire.Type
+	packable bool // bytes may be packed elements
 }
 
 // TrimOption changes what NewTrimmer makes.
@@ -234,6 +237,8 @@ func (c *cut) fill(kept []cutField, numbers []int32) {
 	c.base, c.table = first, make([]cutField, last-first+1)
 	for i := range kept {
 		k := &kept[i]
+		k.wire = wireOf(k.typ)
+		k.packable = fits(k.typ, protowire.Bytes)
 		if k.singular && k.part != nil {
 			k.number = c.parts
 			c.parts++
@@ -260,7 +265,7 @@ func (c *cut) find(r *record) *cutField {
 	} else if k = c.far[r.number]; k == nil {
 		return nil
 	}
-	if !fits(k.typ, r.wire) {
+	if r.wire != k.wire && !(k.packable && r.wire == protowire.Bytes) {
 		return nil
 	}
 	return k
