@@ -47,7 +47,7 @@ type (
 
 func (c *payloadCodec) judge(data any, t reflect.Type) *verdict {
 	if c.structs.Protocol() != codec.Binary {
-		return &verdict{problem: errors.New("Kitex's messages are in the binary protocol, that of the given codec is another")}
+		return &verdict{problem: errors.New("messages of Kitex are in the binary protocol, that of the given codec is another")}
 	}
 	_, fast := data.(thrift.FastCodec)
 	_, writes := data.(genericWriter)

@@ -22,7 +22,7 @@
 // [Client.Replace] gives a client another schema, [rpc.Server.Replace] a server
 // a service made of it. A call ends with the schema that it began with; no call waits
 // or fails because of a replacement, and nothing keeps the old schema when its last call
-// has ended.
+// has ended. Package idl reads IDL anew when files change and hands the schema on.
 //
 // # Errors
 //
