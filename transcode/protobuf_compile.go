@@ -81,10 +81,12 @@ type protoTable struct {
 	dense   []int32   // by number: index + 1; 0 where there is no field
 	sparse  []int32   // indices of the fields outside dense, by ascending number
 	oneofs  int
-	needed  []uint64 // bit set of the fields that must be present
-	fill    []uint64 // bit set of the fields that are written when absent
-	needs   bool     // whether needed or fill holds any
-	wrapped bool     // whether the JSON is that of the field that is set, not an object
+	needed  []uint64           // bit set of the fields that must be present
+	fill    []uint64           // bit set of the fields that are written when absent
+	needs   bool               // whether needed or fill holds any
+	plain   bool               // whether plainFields writes any field
+	quick   [plainNumber]uint8 // by number: index + 1 of those that it writes
+	wrapped bool               // whether the JSON is that of the field that is set, not an object
 }
 
 // protoField is a field of a protoTable.
@@ -97,7 +99,6 @@ type protoField struct {
 	// implicit says that zero is absent. peek says that a value must be looked
 	// at before it is written to JSON: implicit, or of a closed enum.
 	implicit, peek bool
-	plain          bool // single, no message and of no closed enum
 	number         int32
 	oneof          int32    // index + 1 of the oneof; 0 for none
 	rivals         []uint64 // bit set of the others in the oneof, nil for none
@@ -230,6 +231,7 @@ func (k *protoCompiler) message(d *schema.StructDef) (*protoTable, error) {
 	m.indexNames(d, names)
 	m.indexNumbers()
 	m.indexOneofs(d)
+	m.indexPlain(&k.conv.opts)
 	return m, nil
 }
 
@@ -267,7 +269,6 @@ func (k *protoCompiler) field(out *protoField, f *schema.Field) (err error) {
 	}
 	out.implicit = out.shape == single && f.Requiredness() == schema.Default && f.Oneof() == nil && out.typ.message == nil
 	out.peek = out.implicit || out.typ.closed && out.shape == single
-	out.plain = out.shape == single && out.typ.message == nil && !out.typ.closed
 	if out.shape == repeated && out.typ.wire != protowire.Bytes && out.typ.wire != protowire.StartGroup {
 		out.packedTag = uint32(protowire.Tag(out.number, protowire.Bytes))
 		out.packedHead = protowire.AppendTag(nil, out.number, protowire.Bytes)

@@ -109,6 +109,11 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 	start := p
 	set := w.open(len(t.fields))
 	for p < len(in) {
+		if t.plain {
+			if dst, p, set.word = w.plainFields(dst, in, p, t, set.word); p == len(in) {
+				break
+			}
+		}
 		at := p
 		tag := uint64(in[p])
 		if p++; tag >= 0x80 {
@@ -141,8 +146,6 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 		}
 		from := len(dst)
 		switch {
-		case f.plain:
-			dst, p = w.plain(dst, in, p, f)
 		case f.shape == repeated:
 			dst, p = w.list(dst, in, p, f, tag != uint64(f.tag))
 		case f.shape == mapped:
@@ -177,37 +180,6 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 	}
 	w.drop(&set, len(t.fields))
 	return dst, p
-}
-
-// plain writes the name and the value at p of a field that is no message and
-// of no closed enum; nothing if the value is the zero of a field without presence.
-func (w *protoToJSON) plain(dst, in []byte, p int, f *protoField) ([]byte, int) {
-	switch f.typ.wire {
-	case protowire.Varint:
-		u, n := w.varint(in, p)
-		switch {
-		case n < 0:
-			return dst, w.protoError(n, p)
-		case u == 0 && f.implicit || f.implicit && f.typ.kind.truncated() && uint32(u) == 0:
-			return dst, p + n
-		}
-		return w.number(f.appendName(dst), u, &f.typ), p + n
-	case protowire.Bytes:
-		l, n := w.length(in, p)
-		switch {
-		case n < 0:
-			return dst, w.protoError(n, p)
-		case l == 0 && f.implicit:
-			return dst, p + n
-		}
-		return w.quote(f.appendName(dst), in[p+n:p+n+l], p, p+n+l, f.typ.kind)
-	}
-	if f.implicit {
-		if next, absent := w.absentValue(in, p, f); absent {
-			return dst, next
-		}
-	}
-	return w.value(f.appendName(dst), in, p, &f.typ)
 }
 
 // varint reads the varint at p, which must end with in. The input around it
@@ -359,7 +331,13 @@ func (w *protoToJSON) element(dst, in []byte, p int, f *protoField, count *int) 
 			return dst, next
 		}
 	}
-	if dst, p = w.value(dst, in, p, &f.typ); p < 0 {
+	if f.typ.kind == protoMessage && p < len(in) && int(in[p]) < min(0x80, len(in)-p) {
+		p++
+		dst, p = w.message(dst, in[:p+int(in[p-1])], p, f.typ.message, 0)
+	} else {
+		dst, p = w.value(dst, in, p, &f.typ)
+	}
+	if p < 0 {
 		if w.fault != nil {
 			w.fault.Index(*count)
 		}
@@ -397,80 +375,4 @@ func (w *protoToJSON) packed(dst, in []byte, p int, f *protoField, count *int) (
 		}
 	}
 	return dst, p
-}
-
-// mapping writes the name of a map and the entries that stand one after
-// another, the first of them behind its tag at p.
-func (w *protoToJSON) mapping(dst, in []byte, p int, f *protoField) ([]byte, int) {
-	if w.depth == 0 {
-		return dst, w.tooDeep(p)
-	}
-	w.depth--
-	dst = append(f.appendName(dst), '{')
-	base := len(w.memory().entries)
-	for {
-		at := p
-		l, n := w.length(in, p)
-		if n < 0 {
-			return dst, w.protoError(n, p)
-		}
-		if dst, p = w.entry(dst, in[:p+n+l], p+n, f); p < 0 {
-			return dst, p
-		}
-		if len(dst) > w.limit {
-			return dst, w.tooLarge(at)
-		}
-		if !head(in, p, f.head) {
-			break
-		}
-		p += len(f.head)
-	}
-	w.depth++
-	if w.mem.close(base, dst[w.base:]) >= 0 {
-		return dst, w.inPieces() // of entries with one key, the last one counts
-	}
-	return end(dst, '}'), p
-}
-
-// The tags in an entry of a map have one byte: the number and the wire type.
-const (
-	keyNumber   = 1 << 3
-	valueNumber = 2 << 3
-)
-
-// entry writes the entry that stands from p to the end of in as "key":value,
-// with a comma. A key or value that is absent is zero.
-func (w *protoToJSON) entry(dst, in []byte, p int, f *protoField) ([]byte, int) {
-	at, from := p, len(dst)
-	if p < len(in) && in[p] == keyNumber|byte(f.key.wire) {
-		dst, p = w.key(dst, in, p+1, &f.key)
-	} else {
-		dst = w.zeroKey(dst, &f.key)
-	}
-	if p < 0 {
-		return dst, p
-	}
-	w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
-	end := len(dst)
-	dst = append(dst, ':')
-	if p < len(in) && in[p] == valueNumber|byte(f.typ.wire) {
-		if p++; f.typ.closed {
-			if _, absent := w.absentValue(in, p, f); absent {
-				return dst, w.inPieces()
-			}
-		}
-		dst, p = w.value(dst, in, p, &f.typ)
-	} else {
-		dst, p = w.zero(dst, p, &f.typ)
-	}
-	switch {
-	case p < 0:
-		if w.fault != nil {
-			w.fault.Key(pathKey(dst[from:end]))
-		}
-		return dst, p
-	case p != len(in):
-		return dst, w.inPieces()
-	}
-	return append(dst, ','), p
 }

@@ -92,26 +92,32 @@ func (w *protoToJSON) number(dst []byte, u uint64, t *protoTyp) []byte {
 		}
 		return jsonwire.AppendInt(dst, int64(v))
 	}
-	quoted := w.conv.opts.int64Strings
-	if quoted {
-		dst = append(dst, '"')
+	if w.conv.opts.int64Strings {
+		return append(appendLong(append(dst, '"'), u, t.kind), '"')
 	}
-	switch t.kind {
+	return appendLong(dst, u, t.kind)
+}
+
+// appendLong writes an integer of 64 bits that came as u.
+func appendLong(dst []byte, u uint64, kind protoKind) []byte {
+	switch kind {
 	case protoUint64, protoFixed64:
-		dst = jsonwire.AppendUint(dst, u)
+		return jsonwire.AppendUint(dst, u)
 	case protoSint64:
-		dst = jsonwire.AppendInt(dst, protowire.ZagZig(u))
+		return jsonwire.AppendInt(dst, protowire.ZagZig(u))
 	default:
-		dst = jsonwire.AppendInt(dst, int64(u))
+		return jsonwire.AppendInt(dst, int64(u))
 	}
-	if quoted {
-		dst = append(dst, '"')
-	}
-	return dst
 }
 
 // text writes a string or bytes.
 func (w *protoToJSON) text(dst, in []byte, p int, kind protoKind) ([]byte, int) {
+	if kind == protoString && p < len(in) && int(in[p]) < min(0x80, len(in)-p) {
+		end := p + 1 + int(in[p])
+		if out, ok := jsonwire.AppendQuoted(dst, in[p+1:end]); ok && len(out) <= w.limit {
+			return out, end
+		}
+	}
 	l, n := w.length(in, p)
 	if n < 0 {
 		return dst, w.protoError(n, p)
@@ -149,15 +155,12 @@ func (w *protoToJSON) key(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
 	return w.numberKey(dst, u, t), p + n
 }
 
+// numberKey writes a key that came as u.
 func (w *protoToJSON) numberKey(dst []byte, u uint64, t *protoTyp) []byte {
-	from := len(dst)
-	if dst = w.number(dst, u, t); dst[from] == '"' {
-		return dst
+	if t.kind >= protoInt64 {
+		return append(appendLong(append(dst, '"'), u, t.kind), '"')
 	}
-	dst = append(dst, '"', '"')
-	copy(dst[from+1:], dst[from:len(dst)-2])
-	dst[from] = '"'
-	return dst
+	return append(w.number(append(dst, '"'), u, t), '"')
 }
 
 func (w *protoToJSON) zeroKey(dst []byte, t *protoTyp) []byte {
