@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
 
@@ -89,10 +90,16 @@ func (w *protoToJSON) message(dst, in []byte, p int, t *protoTable, group int32)
 	w.depth--
 	start := p
 	dst = append(dst, '{')
-	if w.merge {
+	switch {
+	case w.merge:
 		dst, p = w.mergedFields(dst, in, p, t, group)
-	} else {
-		dst, p = w.fields(dst, in, p, t, group)
+	case t.plain:
+		var seen uint64
+		if dst, p, seen = w.plainFields(dst, in, p, t, 0); p < len(in) || group != 0 || t.needs {
+			dst, p = w.fields(dst, in, p, t, group, seen)
+		}
+	default:
+		dst, p = w.fields(dst, in, p, t, group, 0)
 	}
 	if p < 0 {
 		return dst, p
@@ -104,16 +111,12 @@ func (w *protoToJSON) message(dst, in []byte, p int, t *protoTable, group int32)
 	return dst, p
 }
 
-// fields writes the fields of a message, each with a comma after it.
-func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) ([]byte, int) {
+// fields writes the fields of a message, each with a comma after it. Those in
+// seen, of the first 64, have been written.
+func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32, seen uint64) ([]byte, int) {
 	start := p
 	set := w.open(len(t.fields))
-	for p < len(in) {
-		if t.plain {
-			if dst, p, set.word = w.plainFields(dst, in, p, t, set.word); p == len(in) {
-				break
-			}
-		}
+	for set.word = seen; p < len(in); {
 		at := p
 		tag := uint64(in[p])
 		if p++; tag >= 0x80 {
@@ -167,6 +170,9 @@ func (w *protoToJSON) fields(dst, in []byte, p int, t *protoTable, group int32) 
 			dst = append(dst, ',')
 		} else {
 			w.markNull(&set, len(t.fields), i)
+		}
+		if t.plain {
+			dst, p, set.word = w.plainFields(dst, in, p, t, set.word)
 		}
 	}
 	if group != 0 {
@@ -356,6 +362,7 @@ func (w *protoToJSON) packed(dst, in []byte, p int, f *protoField, count *int) (
 	in = in[:p+n+l]
 	p += n
 	if f.typ.wire == protowire.Varint && !f.typ.closed {
+		quoted := w.conv.opts.int64Strings
 		for p < len(in) {
 			u, n := w.varint(in, p)
 			if n < 0 {
@@ -363,7 +370,15 @@ func (w *protoToJSON) packed(dst, in []byte, p int, f *protoField, count *int) (
 				w.fault.Index(*count)
 				return dst, failed
 			}
-			dst = append(w.number(dst, u, &f.typ), ',')
+			switch {
+			case f.typ.kind == protoInt32:
+				dst = jsonwire.AppendInt(dst, int64(int32(u)))
+			case f.typ.kind == protoInt64 && !quoted:
+				dst = jsonwire.AppendInt(dst, int64(u))
+			default:
+				dst = w.number(dst, u, &f.typ)
+			}
+			dst = append(dst, ',')
 			p += n
 			*count++
 		}

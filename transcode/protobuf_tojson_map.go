@@ -66,6 +66,9 @@ func (w *protoToJSON) entry(dst, in []byte, p int, f *protoField) ([]byte, int) 
 		dst, p = w.value(dst, in, p+1, &f.typ)
 	case f.typ.kind == protoString:
 		dst, p = w.text(dst, in, p+1, protoString)
+	case f.typ.kind == protoMessage && len(in)-p > 1 && int(in[p+1]) < min(0x80, len(in)-p-1):
+		p += 2
+		dst, p = w.message(dst, in[:p+int(in[p-1])], p, f.typ.message, 0)
 	default:
 		dst, p = w.value(dst, in, p+1, &f.typ)
 	}

@@ -92,6 +92,12 @@ func (w *protoToJSON) plainFields(dst, in []byte, p int, t *protoTable, seen uin
 		switch f.typ.kind {
 		case protoInt32:
 			dst = jsonwire.AppendInt(dst, int64(int32(u)))
+		case protoInt64:
+			if w.conv.opts.int64Strings {
+				dst = append(jsonwire.AppendInt(append(dst, '"'), int64(u)), '"')
+			} else {
+				dst = jsonwire.AppendInt(dst, int64(u))
+			}
 		case protoString:
 			if ok = u <= uint64(len(in)-q); ok {
 				dst, ok = jsonwire.AppendQuoted(dst, in[q:q+int(u)])

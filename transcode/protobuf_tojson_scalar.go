@@ -145,8 +145,11 @@ func (w *protoToJSON) quote(dst, b []byte, p, end int, kind protoKind) ([]byte, 
 
 // key writes the map key at p as the name of a member.
 func (w *protoToJSON) key(dst, in []byte, p int, t *protoTyp) ([]byte, int) {
-	if t.kind == protoString {
+	switch {
+	case t.kind == protoString:
 		return w.text(dst, in, p, t.kind)
+	case p < len(in) && in[p] < 0x80 && (t.kind == protoInt32 || t.kind == protoInt64):
+		return append(jsonwire.AppendInt(append(dst, '"'), int64(in[p])), '"'), p + 1
 	}
 	u, n := w.raw(in, p, t.wire)
 	if n < 0 {

@@ -94,7 +94,7 @@ func (w *protoToJSON) wellKnown(dst, in []byte, p int, t *protoTable, group int3
 	if w.merge {
 		dst, p = w.mergedFields(dst, in, p, t, group)
 	} else {
-		dst, p = w.fields(dst, in, p, t, group)
+		dst, p = w.fields(dst, in, p, t, group, 0)
 	}
 	switch {
 	case p < 0:
