@@ -220,7 +220,7 @@ func (w *protoToThrift) list(dst, in []byte, p int, f *protoField, t *typ, table
 // and whether it is packed, or the complement of p if there is none.
 func nextElement(in []byte, p int, f *protoField) (int, bool) {
 	switch {
-	case head(in, p, f.head):
+	case f.follows(in, p):
 		return p + len(f.head), false
 	case f.packedTag != 0 && head(in, p, f.packedHead):
 		return p + len(f.packedHead), true
@@ -250,7 +250,7 @@ func (w *protoToThrift) mapping(dst, in []byte, p int, f *protoField, t *typ, ta
 			return dst, w.tooLarge(p)
 		}
 		binary.BigEndian.PutUint32(dst[size-4:], uint32(count))
-		if !head(in, p, f.head) {
+		if !f.follows(in, p) {
 			break
 		}
 		p += len(f.head)

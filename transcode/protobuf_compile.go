@@ -89,27 +89,27 @@ type protoTable struct {
 	wrapped bool               // whether the JSON is that of the field that is set, not an object
 }
 
-// protoField is a field of a protoTable.
+// protoField is a field of a protoTable. What every value needs stands first.
 type protoField struct {
-	typ    protoTyp    // of the value, of an element, or of a map's values
-	key    protoTyp    // of a map's keys
-	entry  *protoTable // a map's entry as a message, nil for everything else
-	shape  shape
-	packed bool // whether lists are written packed
+	typ protoTyp // of the value, of an element, or of a map's values
+	tag uint32   // the tag before a value or element
 	// implicit says that zero is absent. peek says that a value must be looked
 	// at before it is written to JSON: implicit, or of a closed enum.
 	implicit, peek bool
-	number         int32
-	oneof          int32    // index + 1 of the oneof; 0 for none
-	rivals         []uint64 // bit set of the others in the oneof, nil for none
-	tag            uint32   // the tag before a value or element
-	head           []byte   // tag as it is written
-	packedTag      uint32   // the tag before packed elements, 0 if they cannot be
-	packedHead     []byte
-	name           string
-	quoted         []byte                // "name": as JSON; nothing where the message is wrapped
-	expect         expected              // quoted, to compare it quickly
+	packed         bool // whether lists are written packed
+	shape          shape
 	words          [shortName / 8]uint64 // the beginning of quoted
+	quoted         []byte                // "name": as JSON; nothing where the message is wrapped
+	packedTag      uint32                // the tag before packed elements, 0 if they cannot be
+	number         int32
+	rivals         []uint64 // bit set of the others in the oneof, nil for none
+	head           []byte   // tag as it is written
+	packedHead     []byte
+	key            protoTyp    // of a map's keys
+	entry          *protoTable // a map's entry as a message, nil for everything else
+	oneof          int32       // index + 1 of the oneof; 0 for none
+	name           string
+	expect         expected // quoted, to compare it quickly
 	// What stands for the absent field, head or name included; nil if nothing does.
 	absentProto, absentJSON []byte
 }

@@ -194,7 +194,12 @@ func (w *protoToJSON) varint(in []byte, p int) (uint64, int) {
 	if p < len(in) && in[p] < 0x80 {
 		return uint64(in[p]), 1
 	}
-	u, n := protowire.ConsumeVarint(w.state.in[p:])
+	return w.longVarint(in, p)
+}
+
+// longVarint is varint where the first byte is not the last one.
+func (w *protoToJSON) longVarint(in []byte, p int) (uint64, int) {
+	u, n := protowire.ConsumeLongVarint(w.state.in[p:])
 	if n > len(in)-p {
 		return 0, protowire.ErrEOF
 	}
@@ -284,6 +289,14 @@ func (s *state) protoMissing(p int, t *protoTable, i int) int {
 	return s.fail(diag.MissingRequired, p, fmt.Sprintf("required field %q of %s is missing", t.fields[i].name, t.name))
 }
 
+// follows reports whether the tag before a value or element of f stands at p.
+func (f *protoField) follows(in []byte, p int) bool {
+	if f.tag < 0x80 {
+		return p < len(in) && in[p] == byte(f.tag)
+	}
+	return head(in, p, f.head)
+}
+
 // head reports whether head, a tag, stands at p.
 func head(in []byte, p int, head []byte) bool {
 	return len(in)-p >= len(head) && string(in[p:p+len(head)]) == string(head)
@@ -312,7 +325,7 @@ func (w *protoToJSON) list(dst, in []byte, p int, f *protoField, packed bool) ([
 			return dst, w.tooLarge(p)
 		}
 		switch {
-		case head(in, p, f.head):
+		case f.follows(in, p):
 			p += len(f.head)
 			packed = false
 			continue
@@ -337,10 +350,13 @@ func (w *protoToJSON) element(dst, in []byte, p int, f *protoField, count *int) 
 			return dst, next
 		}
 	}
-	if f.typ.kind == protoMessage && p < len(in) && int(in[p]) < min(0x80, len(in)-p) {
+	switch {
+	case f.typ.kind == protoString:
+		dst, p = w.text(dst, in, p, protoString)
+	case f.typ.kind == protoMessage && p < len(in) && int(in[p]) < min(0x80, len(in)-p):
 		p++
 		dst, p = w.message(dst, in[:p+int(in[p-1])], p, f.typ.message, 0)
-	} else {
+	default:
 		dst, p = w.value(dst, in, p, &f.typ)
 	}
 	if p < 0 {
@@ -364,7 +380,10 @@ func (w *protoToJSON) packed(dst, in []byte, p int, f *protoField, count *int) (
 	if f.typ.wire == protowire.Varint && !f.typ.closed {
 		quoted := w.conv.opts.int64Strings
 		for p < len(in) {
-			u, n := w.varint(in, p)
+			u, n := uint64(in[p]), 1
+			if u >= 0x80 {
+				u, n = w.longVarint(in, p)
+			}
 			if n < 0 {
 				w.protoError(n, p)
 				w.fault.Index(*count)

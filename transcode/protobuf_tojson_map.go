@@ -1,5 +1,7 @@
 package transcode
 
+import "github.com/thrum-rpc/thrum/wire/protowire"
+
 // This file reads Protobuf and writes JSON: maps.
 
 // mapping writes the name of a map and the entries that stand one after
@@ -12,9 +14,10 @@ func (w *protoToJSON) mapping(dst, in []byte, p int, f *protoField) ([]byte, int
 	dst = append(f.appendName(dst), '{')
 	base := len(w.memory().entries)
 	for {
-		at := p
-		l, n := w.length(in, p)
-		if n < 0 {
+		at, l, n := p, 0, 1
+		if p < len(in) && int(in[p]) < min(0x80, len(in)-p) {
+			l = int(in[p])
+		} else if l, n = protowire.ConsumeLength(in[p:]); n < 0 {
 			return dst, w.protoError(n, p)
 		}
 		if dst, p = w.entry(dst, in[:p+n+l], p+n, f); p < 0 {
@@ -23,7 +26,7 @@ func (w *protoToJSON) mapping(dst, in []byte, p int, f *protoField) ([]byte, int
 		if len(dst) > w.limit {
 			return dst, w.tooLarge(at)
 		}
-		if !head(in, p, f.head) {
+		if !f.follows(in, p) {
 			break
 		}
 		p += len(f.head)
@@ -45,10 +48,13 @@ const (
 // with a comma. A key or value that is absent is zero.
 func (w *protoToJSON) entry(dst, in []byte, p int, f *protoField) ([]byte, int) {
 	at, from := p, len(dst)
-	if p < len(in) && in[p] == keyNumber|byte(f.key.wire) {
-		dst, p = w.key(dst, in, p+1, &f.key)
-	} else {
+	switch {
+	case p >= len(in) || in[p] != keyNumber|byte(f.key.wire):
 		dst = w.zeroKey(dst, &f.key)
+	case f.key.kind == protoString:
+		dst, p = w.text(dst, in, p+1, protoString)
+	default:
+		dst, p = w.key(dst, in, p+1, &f.key)
 	}
 	if p < 0 {
 		return dst, p

@@ -70,7 +70,7 @@ func (w *protoToJSON) plainFields(dst, in []byte, p int, t *protoTable, seen uin
 			u = uint64(binary.LittleEndian.Uint32(in[p+1:]))
 		} else if u >= 0x80 {
 			n := 0
-			if u, n = w.varint(in, p+1); n < 0 {
+			if u, n = w.longVarint(in, p+1); n < 0 {
 				break
 			}
 			q = p + 1 + n

@@ -72,10 +72,12 @@ func ConsumeVarint(b []byte) (uint64, int) {
 	if len(b) > 0 && b[0] < 0x80 {
 		return uint64(b[0]), 1
 	}
-	return consumeLongVarint(b)
+	return ConsumeLongVarint(b)
 }
 
-func consumeLongVarint(b []byte) (uint64, int) {
+// ConsumeLongVarint is ConsumeVarint for those who have seen that the first
+// byte is not the last one, or that there is none.
+func ConsumeLongVarint(b []byte) (uint64, int) {
 	if len(b) < maxVarint {
 		return consumeCutVarint(b)
 	}
@@ -94,7 +96,7 @@ func consumeLongVarint(b []byte) (uint64, int) {
 	}
 }
 
-// consumeCutVarint is consumeLongVarint near the end of b, which has fewer
+// consumeCutVarint is ConsumeLongVarint near the end of b, which has fewer
 // than 10 bytes.
 func consumeCutVarint(b []byte) (uint64, int) {
 	var u uint64
