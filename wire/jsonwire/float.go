@@ -122,14 +122,13 @@ func decimalToFloat(m uint64, exp int) float64 {
 	}
 	zeros := bits.LeadingZeros64(m)
 	m <<= zeros
-	p := powers[exp-minPower]
-	hi, lo := bits.Mul64(m, p[0])
+	hi, lo := bits.Mul64(m, powers[exp-minPower][0])
 	// Two bits more than the mantissa are kept, one for the place of the first
 	// bit, one to round. Where the bits below are all ones, the product with
 	// the low half of the power may carry into them.
 	const below = 64 - mantissaBits - 3
 	if hi&(1<<below-1) == 1<<below-1 {
-		carry, _ := bits.Mul64(m, p[1])
+		carry, _ := bits.Mul64(m, powers[exp-minPower][1])
 		if lo += carry; lo < carry {
 			hi++
 		}

@@ -75,8 +75,7 @@ func shortest(v uint64) (m uint64, exp int) {
 	h := uint(q+(-k*1741647)>>19+1) & 63
 	// As two words: an array would be written to memory by halves and then read
 	// as a whole, which has to wait.
-	power := powers[-k-minPower]
-	hi, lo := power[0], power[1]
+	hi, lo := powers[-k-minPower][0], powers[-k-minPower][1]
 	if k > 27 || k < -55 { // where the table is neither exact nor rounded up
 		var carry uint64
 		lo, carry = bits.Add64(lo, 1, 0)
