@@ -66,7 +66,7 @@ func (f *inspectFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.method, "method", "", "show values as arguments of this `Service.method`")
 	fs.BoolVar(&f.result, "result", false, "with --method, show values as its result")
 	fs.StringVar(&f.format, "format", "auto", "the `protocol`: auto, binary, compact, compact-fbthrift or protobuf")
-	fs.StringVar(&f.framed, "framed", "auto", "the `length` before each value: auto, false for none, true for four bytes, or varint")
+	fs.StringVar(&f.framed, "framed", "auto", "the `length` before each value: auto, false for none, true for four bytes, varint, or theader or ttheader for four bytes and headers")
 	fs.StringVar(&f.envelope, "envelope", "auto", "what stands before a struct: auto, none, strict or non-strict")
 	fs.BoolVar(&f.hex, "hex", false, "the input is hexadecimal text")
 	fs.BoolVar(&f.base64, "base64", false, "the input is base64")
@@ -113,6 +113,7 @@ func (f *inspectFlags) formatOption() (o inspect.Format, err error) {
 	}
 	if o.Framing, err = choose("framed", f.framed, map[string]inspect.Framing{
 		"auto": 0, "true": inspect.Framed, "false": inspect.Unframed, "varint": inspect.Delimited,
+		"theader": inspect.THeader, "ttheader": inspect.TTHeader,
 	}); err != nil {
 		return o, err
 	}

@@ -28,6 +28,8 @@ const (
 	Unframed  Framing = iota + 1
 	Framed            // four bytes, big-endian
 	Delimited         // a varint; for Protobuf only
+	THeader           // Framed, with the headers of fbthrift's header transport; the protocol stands in them
+	TTHeader          // Framed, with the headers of CloudWeGo's TTHeader, likewise
 )
 
 // Envelope is what stands before the struct of a message. The compact protocol
@@ -47,6 +49,10 @@ func (f Format) open() bool { return f.Protocol == 0 || f.Framing == 0 || f.Enve
 func (f Format) String() string {
 	s := [...]string{"unknown format", "Thrift binary protocol", "Thrift compact protocol", "Thrift compact protocol of fbthrift", "Protobuf"}[f.Protocol]
 	switch f.Framing {
+	case THeader:
+		return "Thrift header transport"
+	case TTHeader:
+		return "TTHeader"
 	case Framed:
 		s += ", framed"
 	case Delimited:
@@ -69,6 +75,7 @@ func (f Format) messageName() string {
 
 // formats lists what is tried, the surest signs first.
 var formats = [...]Format{
+	{Binary, THeader, Strict}, {Binary, TTHeader, Strict},
 	{Binary, Framed, Strict}, {Compact, Framed, Strict}, {Binary, Unframed, Strict}, {Compact, Unframed, Strict},
 	{Binary, Framed, NonStrict}, {Binary, Unframed, NonStrict},
 	{Binary, Unframed, Bare}, {Compact, Unframed, Bare}, {CompactFBThrift, Unframed, Bare},
@@ -78,10 +85,13 @@ var formats = [...]Format{
 
 // fits reports whether f is what is known in want.
 func (f Format) fits(want Format) bool {
-	return (want.Protocol == 0 || want.Protocol == f.Protocol ||
+	return (want.Protocol == 0 || want.Protocol == f.Protocol || f.headed() && want.Protocol != Protobuf ||
 		want.Protocol == CompactFBThrift && f.Protocol == Compact && f.Envelope == Strict) &&
 		(want.Framing == 0 || want.Framing == f.Framing) && (want.Envelope == 0 || want.Envelope == f.Envelope)
 }
+
+// headed reports whether frames have headers, in which the protocol stands.
+func (f Format) headed() bool { return f.Framing == THeader || f.Framing == TTHeader }
 
 // detect returns the format that data most likely has, of those that the
 // options leave open, and a remark if that is a guess: only envelopes with a
@@ -156,6 +166,9 @@ func (a attempt) better(b attempt) bool {
 func signed(data []byte, f Format) bool {
 	if f.Protocol == Protobuf {
 		return len(data) > 0
+	}
+	if f.headed() {
+		return len(data) > 4 && hasMagic(data[4:], f.Framing)
 	}
 	if f.Framing == Framed {
 		size, n := thriftwire.ConsumeI32(data)

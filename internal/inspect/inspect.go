@@ -94,7 +94,7 @@ func (k *walker) values() int {
 	}
 	p := 0
 	for i := 0; p < len(k.in); i++ {
-		if k.format.Framing == Framed {
+		if k.format.Framing == Framed || k.format.headed() {
 			p = k.frame(p)
 		} else {
 			p = k.item(p)
@@ -129,7 +129,12 @@ func (k *walker) frame(p int) int {
 		k.in = whole[:end]
 	}
 	k.level++
-	after := k.item(p + n)
+	after := 0
+	if k.format.headed() {
+		after = k.headed(p + n)
+	} else {
+		after = k.item(p + n)
+	}
 	k.level--
 	k.in = whole
 	switch {
@@ -168,13 +173,10 @@ func (k *walker) item(p int) int {
 		return k.wireError(n, p)
 	}
 	k.out.line(p, k.level, k.format.messageName(), fmt.Sprintf("%s %s, sequence id %d", m.Type, quote(m.Name, k.options.MaxText), m.SequenceID), "")
-	k.level++
 	p += n
 	label, def := k.body(m)
-	k.out.line(p, k.level-1, label, "", "")
-	p = k.structure(p, def)
-	k.level--
-	return p
+	k.out.line(p, k.level, label, "", "")
+	return k.structure(p, def)
 }
 
 // envelope reads the envelope of a message.
