@@ -91,16 +91,23 @@ func seekCompactField(p Protocol, b []byte, pos int, last int16, br *branch, dep
 	}
 }
 
-// skipCompactPart is SkipAt with short numbers and strings at hand.
+// skipCompactPart is SkipAt with short numbers and strings, which most values
+// are, at hand.
 func (p Protocol) skipCompactPart(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
-	if uint(pos) < uint(len(b)) && b[pos] < 0x80 {
-		switch t {
-		case thriftwire.I16, thriftwire.I32, thriftwire.I64, thriftwire.I8:
-			return pos + 1, 0
-		case thriftwire.String:
-			if n := int(b[pos]); n < len(b)-pos {
-				return pos + 1 + n, 0
+	if left := len(b) - pos; left >= 8 {
+		switch c := b[pos]; t {
+		case thriftwire.I16, thriftwire.I32, thriftwire.I64:
+			if c < 0x80 {
+				return pos + 1, 0
 			}
+		case thriftwire.String:
+			if c < 0x80 && int(c) < left {
+				return pos + 1 + int(c), 0
+			}
+		case thriftwire.I8:
+			return pos + 1, 0
+		case thriftwire.Double:
+			return pos + 8, 0
 		}
 	}
 	return p.dialect().SkipAt(b, pos, t, depth)

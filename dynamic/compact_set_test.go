@@ -398,6 +398,26 @@ func TestEveryKindOfKeyIsWrittenAndFoundInCompactMaps(t *testing.T) {
 	}
 }
 
+// A set of paths holds keys that are values in every protocol, so that following
+// it needs no memory.
+func TestKeysThatAreValuesNeedNoMemoryInSetsOfPaths(t *testing.T) {
+	twin := of(t, shop.Type(), `{byPoint: {{x: 1}: "p", {x: 2}: "q"}}`)
+	set, err := dynamic.CompileAll(shop.Type(), []dynamic.Step{dynamic.Name("byPoint"), dynamic.NodeKey(of(t, point.Type(), "{x: 2}").Node)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := make([]dynamic.Value, 1)
+	for _, p := range []dynamic.Protocol{dynamic.Binary, dynamic.Compact, dynamic.CompactFBThrift} {
+		n := inProtocol(t, twin.Node, p)
+		if n := allocations(func() { err = set.Get(n, out) }); n != 0 {
+			t.Errorf("%s: %v allocations", p, n)
+		}
+		if text, textErr := out[0].Text(); err != nil || textErr != nil || text != "q" {
+			t.Errorf("%s: %q, %v, %v", p, text, err, textErr)
+		}
+	}
+}
+
 // Other writers pad varints and have 0 for false. A key that is a value leads to
 // them as it does to the shortest form.
 func TestKeysAreFoundInEveryFormThatTheyMayHave(t *testing.T) {
