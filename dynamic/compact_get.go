@@ -91,28 +91,6 @@ func seekCompactField(p Protocol, b []byte, pos int, last int16, br *branch, dep
 	}
 }
 
-// skipCompactPart is SkipAt with short numbers and strings, which most values
-// are, at hand.
-func (p Protocol) skipCompactPart(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
-	if left := len(b) - pos; left >= 8 {
-		switch c := b[pos]; t {
-		case thriftwire.I16, thriftwire.I32, thriftwire.I64:
-			if c < 0x80 {
-				return pos + 1, 0
-			}
-		case thriftwire.String:
-			if c < 0x80 && int(c) < left {
-				return pos + 1 + int(c), 0
-			}
-		case thriftwire.I8:
-			return pos + 1, 0
-		case thriftwire.Double:
-			return pos + 8, 0
-		}
-	}
-	return p.dialect().SkipAt(b, pos, t, depth)
-}
-
 // compactStructure is structure for a compact struct.
 func (m *many) compactStructure(pos int, br *branch, depth int, last bool) (int, *diag.Fault) {
 	var seen marks

@@ -75,7 +75,7 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 		if m.proto == Binary {
 			end, code = skipPart(m.b, pos, t, depth)
 		} else {
-			end, code = m.proto.skipCompactPart(m.b, pos, t, depth)
+			end, code = m.proto.dialect().SkipAt(m.b, pos, t, depth)
 		}
 		if code < 0 {
 			return end, e.located(fault(code, end))

@@ -144,7 +144,7 @@ func (p Protocol) skipField(b []byte, pos int, f compact.Field, depth int) (end,
 	case f.Type == thriftwire.Bool:
 		return pos, 0
 	default:
-		return p.skipCompactPart(b, pos, f.Type, depth)
+		return p.dialect().SkipAt(b, pos, f.Type, depth)
 	}
 }
 

@@ -81,7 +81,7 @@ func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth 
 	case t == thriftwire.Bool && uint32(label)&compactField != 0:
 		end = pos // the value is in the header
 	default:
-		end, code = l.t.proto.skipCompactPart(l.b, pos, t, depth)
+		end, code = l.t.proto.dialect().SkipAt(l.b, pos, t, depth)
 	}
 	if code < 0 {
 		return end, fault(code, end)
@@ -252,7 +252,7 @@ func (l *loader) entries(at uint32, pos, depth int) (int, *diag.Fault) {
 		if l.t.proto == Binary {
 			end, code = skipPart(l.b, pos, key, depth)
 		} else {
-			end, code = l.t.proto.skipCompactPart(l.b, pos, key, depth)
+			end, code = l.t.proto.dialect().SkipAt(l.b, pos, key, depth)
 		}
 		if code < 0 {
 			return end, fault(code, end)

@@ -73,6 +73,20 @@ func (d Dialect) SkipUntil(b []byte, pos int, last int16, filter uint64, depth i
 }
 
 func (d Dialect) skip(b []byte, pos int, t thriftwire.Type, depth int) (end, code int) {
+	if left := len(b) - pos; left >= 8 { // short numbers and strings, which most values are
+		switch c := b[pos]; t {
+		case thriftwire.I16, thriftwire.I32, thriftwire.I64:
+			if c < 0x80 {
+				return pos + 1, 0
+			}
+		case thriftwire.String:
+			if c < 0x80 && int(c) < left {
+				return pos + 1 + int(c), 0
+			}
+		case thriftwire.Double:
+			return pos + 8, 0
+		}
+	}
 	if w := int(widths[t]); w > 0 {
 		if len(b)-pos < w {
 			return pos, thriftwire.ErrEOF
