@@ -16,7 +16,7 @@ import (
 //
 // It is one pass; what lies behind the filtered parts is copied unread. dst must
 // not overlap n; after an error it is returned as it was. If it has room for the
-// whole message, nothing is allocated but by keep.
+// whole message, only the iterator is allocated.
 func (p *Path) AppendFilter(dst []byte, n Node, keep func(part *Iterator) bool) ([]byte, error) {
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return dst, p.alone.misfit(n)

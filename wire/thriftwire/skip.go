@@ -18,7 +18,12 @@ const maxSkipDepth = 4096
 // negative error. It follows at most depth levels of nested structs and
 // containers, and never more than 4096. Time is linear in the length.
 func Skip(b []byte, t Type, depth int) int {
-	end, code := SkipAt(b, 0, t, depth)
+	var end, code int
+	if depth = min(depth, maxSkipDepth); t == Struct && depth > 0 { // a whole message, mostly
+		end, code = skipStruct(b, 0, depth-1)
+	} else {
+		end, code = skip(b, 0, t, depth)
+	}
 	if code < 0 {
 		return code
 	}
