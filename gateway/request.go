@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -120,9 +121,9 @@ func (r *Request) CheckForm() bool {
 // values are the pairs of a query or form, as net/url takes them apart.
 type values struct {
 	parsed, broken bool
-	pairs          []pair
+	names, texts   []string            // of the pairs
 	text           []byte              // of the last value with escapes
-	found          []string            // what get has returned so far
+	found          []string            // what get has returned so far of names that stand repeatedly
 	index          map[string][]string // instead of looking through many pairs
 }
 
@@ -130,16 +131,15 @@ type values struct {
 const keptPairs = 256
 
 func (v *values) reset() {
-	if cap(v.pairs) > keptPairs || cap(v.found) > keptPairs || cap(v.text) > 16*keptPairs {
+	if cap(v.names) > keptPairs || cap(v.found) > keptPairs || cap(v.text) > 16*keptPairs {
 		*v = values{}
 		return
 	}
-	clear(v.pairs)
+	clear(v.names)
+	clear(v.texts)
 	clear(v.found)
-	*v = values{pairs: v.pairs[:0], found: v.found[:0], text: v.text[:0]}
+	*v = values{names: v.names[:0], texts: v.texts[:0], found: v.found[:0], text: v.text[:0]}
 }
-
-type pair struct{ name, value string }
 
 // get returns the values of name in text, which must always be the same one.
 func (v *values) get(text, name string) []string {
@@ -147,10 +147,19 @@ func (v *values) get(text, name string) []string {
 	if v.index != nil {
 		return v.index[name]
 	}
+	first := slices.Index(v.names, name)
+	if first < 0 {
+		return nil
+	}
+	next := first + 1 + slices.Index(v.names[first+1:], name)
+	if next == first {
+		return v.texts[first : first+1 : first+1]
+	}
 	start := len(v.found)
-	for i := range v.pairs {
-		if v.pairs[i].name == name {
-			v.found = append(v.found, v.pairs[i].value)
+	v.found = append(v.found, v.texts[first])
+	for i := next; i < len(v.names); i++ {
+		if v.names[i] == name {
+			v.found = append(v.found, v.texts[i])
 		}
 	}
 	return v.found[start:len(v.found):len(v.found)]
@@ -178,26 +187,26 @@ func (v *values) parse(text string) {
 		if i == start {
 			continue
 		}
-		p := pair{name: text[start:i]}
+		name, value := text[start:i], ""
 		if equals >= 0 {
-			p = pair{text[start:equals], text[equals+1 : i]}
+			name, value = text[start:equals], text[equals+1:i]
 		}
 		if escaped && !broken {
 			var ok1, ok2 bool
-			p.name, ok1 = v.unescape(p.name)
-			p.value, ok2 = v.unescape(p.value)
+			name, ok1 = v.unescape(name)
+			value, ok2 = v.unescape(value)
 			broken = !ok1 || !ok2
 		}
 		if broken {
 			v.broken = true
 		} else {
-			v.pairs = append(v.pairs, p)
+			v.names, v.texts = append(v.names, name), append(v.texts, value)
 		}
 	}
-	if len(v.pairs) > manyPairs {
+	if len(v.names) > manyPairs {
 		v.index = make(map[string][]string)
-		for _, p := range v.pairs {
-			v.index[p.name] = append(v.index[p.name], p.value)
+		for i, name := range v.names {
+			v.index[name] = append(v.index[name], v.texts[i])
 		}
 	}
 }

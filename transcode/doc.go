@@ -100,5 +100,6 @@
 //	ConvertException               ConvertExceptions, in NewHTTPMethod; Method returns which exception it is
 //	EncodeNullJSONForInfOrNan      NonFinite(NonFiniteNull)
 //	MapFieldWay                    FieldNames (alias), none (name), FieldNames with AnyName (both)
+//	ParseServiceMode, ServiceName  the caller chooses among File.Services, or joins them by schema.CombineServices
 //	UseDefaultValue                WriteAbsent and WriteDefaults write declared defaults
 package transcode

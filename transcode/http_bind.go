@@ -299,11 +299,11 @@ func (b *binder) source(f *schema.Field, p Part) (source, error) {
 	return s, nil
 }
 
-// plain reports whether a value of type t in s is text or an integer outside the
-// body, so that plainSource reads it.
+// plain reports whether a value of type t in s is text, a number or bool outside
+// the body, so that plainSource reads it.
 func (b *binder) plain(s source, t *typ) bool {
 	return s.read == nil && s.place >= InPath && s.place <= InCookie && !b.http.emptyAbsent &&
-		(t.kind == schema.String || t.kind >= schema.I8 && t.kind <= schema.I64)
+		t.kind <= schema.String
 }
 
 func (b *binder) slot() int32 {

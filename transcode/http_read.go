@@ -306,12 +306,7 @@ func (r *fromJSON) plainSource(dst []byte, f *field, s *source) (out []byte, ok 
 	}
 	mark := len(dst)
 	dst = append(dst, f.head[0], f.head[1], f.head[2])
-	if f.typ.kind == schema.String {
-		dst, ok = r.plainText(dst, text)
-	} else {
-		dst, ok = r.textInteger(dst, f.typ.kind, text)
-	}
-	if !ok {
+	if dst, ok = r.plainValue(dst, f.typ.kind, text); !ok {
 		dst = dst[:mark]
 	}
 	return dst, ok

@@ -213,7 +213,7 @@ func (w *toJSON) replyField(dst []byte, p int, f *field, to *compiledReply) ([]b
 		return dst, end
 	}
 	// The text is made behind the JSON and moved away.
-	from := len(dst)
+	from, depth := len(dst), w.depth
 	if to.place == InRawBody {
 		dst = append(dst, w.in[p+4:end]...)
 	} else {
@@ -221,7 +221,7 @@ func (w *toJSON) replyField(dst []byte, p int, f *field, to *compiledReply) ([]b
 			w.fail(diag.InvalidData, p, fmt.Sprintf("a reply's %s cannot hold this value", to.place))
 		}
 		if w.fault != nil && w.http.opts.omitErrors {
-			w.fault = nil
+			w.fault, w.depth = nil, depth
 			return dst[:from], end
 		}
 	}

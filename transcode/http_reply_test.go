@@ -3,6 +3,8 @@ package transcode_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -87,6 +89,44 @@ func TestFieldsGoToEveryPartOfAReply(t *testing.T) {
 			t.Errorf("%s: %s with %s, want %s with %s", x.json, body, &resp, x.body, x.rest)
 		}
 	}
+}
+
+func TestValuesThatAreLeftOutCostNoDepth(t *testing.T) {
+	d := parseIDL(t, `struct S { 1: list<list<double>> bad (api.header = "Bad"), 2: list<list<double>> good }`).Struct("S")
+	c := httpConverter(t, d, transcode.OmitMappingErrors(), transcode.MaxDepth(3))
+	thrift := wire(t, "0f0001 0f00000001 0400000001 7ff8000000000001 0f0002 0f00000001 0400000001 3ff0000000000000 00")
+	var resp response
+	if out, _, err := c.AppendReply(nil, thrift, &resp); string(out) != `{"good":[[1]]}` || err != nil || resp.lines != nil {
+		t.Errorf("%s with %s, %v", out, &resp, err)
+	}
+}
+
+func TestHTTPConvertersServeManyGoroutines(t *testing.T) {
+	reply := parseIDL(t, everyReply).Struct("Reply")
+	in, out := httpConverter(t, parseIDL(t, everyPart).Struct("Every")), httpConverter(t, reply)
+	thrift, err := converter(t, reply).AppendThrift(nil, []byte(`{"etag":"e","status":201,"title":"t","inner":{"a":"A"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	for i := range 4 {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			req := newRequest(fmt.Sprintf(`{"all":"x","paging":{"order":"%d"},"heading":"h"}`, i), fmt.Sprint("path id=", i), "query n=1,2")
+			first, err := in.AppendThrift(nil, req)
+			for range 300 {
+				var resp response
+				again, err2 := in.AppendThrift(nil, req)
+				body, _, err3 := out.AppendReply(nil, thrift, &resp)
+				if !bytes.Equal(again, first) || string(body) != `{"title":"t","inner":{}}` || len(resp.lines) != 3 || errors.Join(err, err2, err3) != nil {
+					t.Errorf("%x, %s, %s, %v", again, body, &resp, errors.Join(err, err2, err3))
+					return
+				}
+			}
+		}()
+	}
+	wait.Wait()
 }
 
 func TestARawBodyTakesTheWholeBody(t *testing.T) {

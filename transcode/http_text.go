@@ -58,6 +58,7 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 	}
 	dst = thriftwire.AppendList(dst, t.elem.wire, 0)
 	head := len(dst)
+	plain := t.elem.kind <= schema.String
 	for _, v := range values {
 		for more := true; more; count++ {
 			one := v
@@ -65,7 +66,12 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 				one, v, more = cutComma(v)
 			}
 			from := len(dst)
-			if dst, ok = r.fromText(dst, t.elem, trim(one), false); !ok {
+			if plain {
+				dst, ok = r.plainValue(dst, t.elem.kind, trim(one))
+			} else {
+				dst, ok = r.fromText(dst, t.elem, trim(one), false)
+			}
+			if !ok {
 				if r.fault == nil {
 					r.noValue(t.elem.kind.String(), one, diag.InvalidData)
 				}
@@ -122,19 +128,10 @@ func (r *fromJSON) fromText(dst []byte, t *typ, text string, optional bool) (out
 	if text == "" && optional && r.http.opts.emptyAbsent {
 		return dst, false
 	}
+	if t.kind <= schema.String {
+		return r.plainValue(dst, t.kind, text)
+	}
 	switch t.kind {
-	case schema.Bool:
-		v, err := strconv.ParseBool(text)
-		if err != nil {
-			return dst, r.noValue(t.kind.String(), text, diag.Syntax)
-		}
-		return thriftwire.AppendBool(dst, v), true
-	case schema.I8, schema.I16, schema.I32, schema.I64:
-		return r.textInteger(dst, t.kind, text)
-	case schema.Float, schema.Double:
-		return r.textFloat(dst, t.kind, text)
-	case schema.String:
-		return r.plainText(dst, text)
 	case schema.Binary:
 		if r.conv.opts.rawBinary {
 			return r.plainText(dst, text)
@@ -160,6 +157,23 @@ func (r *fromJSON) fromText(dst []byte, t *typ, text string, optional bool) (out
 	m := r.memory()
 	m.part = append(m.part[:0], text...)
 	return r.parse(dst, m.part, t, failed)
+}
+
+// plainValue reads text of a kind up to String.
+func (r *fromJSON) plainValue(dst []byte, kind schema.Kind, text string) (out []byte, ok bool) {
+	switch kind {
+	case schema.String:
+		return r.plainText(dst, text)
+	case schema.Bool:
+		v, err := strconv.ParseBool(text)
+		if err != nil {
+			return dst, r.noValue(kind.String(), text, diag.Syntax)
+		}
+		return thriftwire.AppendBool(dst, v), true
+	case schema.Float, schema.Double:
+		return r.textFloat(dst, kind, text)
+	}
+	return r.textInteger(dst, kind, text)
 }
 
 func (r *fromJSON) textInteger(dst []byte, kind schema.Kind, text string) ([]byte, bool) {
