@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -23,17 +25,17 @@ import (
 
 // revision is IDL that differs from every other revision's: in a method's
 // name, in fields that come and go, and in the order of things.
-func revision(n int) idl.Origin {
+func revision(n int) map[string][]byte {
 	extra := fmt.Sprintf("%d: optional list<Item> extra%d", 10+n%7, n)
 	if n%2 == 0 {
 		extra = fmt.Sprintf("%d: map<string, i64> extra%d", 20+n%5, n)
 	}
-	return idl.Memory(map[string][]byte{
+	return map[string][]byte{
 		"types.thrift": []byte("struct Item { 1: required i64 id, 2: string name, " + extra + " }\nexception Refused { 1: i64 id }"),
 		"shop.thrift": []byte(fmt.Sprintf(`include "types.thrift"
 			service Maps { types.Item get(1: i64 id, 2: string name) throws (1: types.Refused refused) string rev%d() }
 			service JSON { types.Item fetch(1: i64 id, 2: string name) throws (1: types.Refused refused) }`, n)),
-	})
+	}
 }
 
 // soak is a server and its clients, all by one source of IDL.
@@ -45,11 +47,11 @@ type soak struct {
 	alive      atomic.Int64 // schemas that are not collected
 }
 
-func newSoak(t *testing.T) *soak {
+func newSoak(t *testing.T, o idl.Origin) *soak {
 	s := &soak{server: rpc.NewServer()}
 	caller := rpctest.Serve(t, s.server)
 	var err error
-	if s.source, err = idl.Open(revision(0)); err != nil {
+	if s.source, err = idl.Open(o, idl.Report(func(error) {})); err != nil {
 		t.Fatal(err)
 	}
 	stop, err := s.source.Follow(func(set *idl.Set) error { return s.take(caller, set) })
@@ -167,9 +169,8 @@ func check(id int64, err error, good func() bool) error {
 	return nil
 }
 
-// run replaces the IDL from one revision to another while workers call, and
-// checks each time that the new one is in use.
-func (s *soak) run(t *testing.T, from, to int) {
+// load lets workers call until the end of work.
+func (s *soak) load(t *testing.T, work func(ctx context.Context)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
@@ -190,17 +191,26 @@ func (s *soak) run(t *testing.T, from, to int) {
 			}
 		})
 	}
-	for n := from; n < to && !t.Failed(); n++ {
-		if err := s.source.Replace(revision(n)); err != nil {
-			t.Errorf("revision %d: %v", n, err)
+	defer workers.Wait()
+	defer close(done)
+	work(ctx)
+}
+
+// run replaces the IDL from one revision to another under load, and checks
+// each time that the new one is in use.
+func (s *soak) run(t *testing.T, from, to int) {
+	t.Helper()
+	s.load(t, func(ctx context.Context) {
+		for n := from; n < to && !t.Failed(); n++ {
+			if err := s.source.Replace(idl.Memory(revision(n))); err != nil {
+				t.Errorf("revision %d: %v", n, err)
+			}
+			method := fmt.Sprintf("rev%d", n)
+			if x, err := s.maps.Call(ctx, method, nil); x != method || err != nil {
+				t.Errorf("%s: %v, %v", method, x, err)
+			}
 		}
-		method := fmt.Sprintf("rev%d", n)
-		if x, err := s.maps.Call(ctx, method, nil); x != method || err != nil {
-			t.Errorf("%s: %v, %v", method, x, err)
-		}
-	}
-	close(done)
-	workers.Wait()
+	})
 }
 
 // rest returns the bytes and goroutines in use once nothing runs, and waits
@@ -229,7 +239,7 @@ func TestTenThousandReplacementsUnderLoadLoseNoCallAndNoMemory(t *testing.T) {
 	if testing.Short() {
 		replacements = 300
 	}
-	s := newSoak(t)
+	s := newSoak(t, idl.Memory(revision(0)))
 	warm := replacements / 10
 	s.run(t, 1, warm)
 	heap, goroutines := s.rest(t)
@@ -243,4 +253,48 @@ func TestTenThousandReplacementsUnderLoadLoseNoCallAndNoMemory(t *testing.T) {
 		t.Errorf("%d goroutines, then %d", goroutines, goroutinesAfter)
 	}
 	t.Logf("%d replacements, %d calls; heap %d, then %d bytes", replacements, s.calls.Load(), heap, heapAfter)
+}
+
+// Files are written one after the other and not in one step, so that a look in
+// between finds IDL that is wrong, or right but without a service.
+func TestFilesWrittenUnderLoadLoseNoCall(t *testing.T) {
+	dir := t.TempDir()
+	write := func(n int) {
+		for name, text := range revision(n) {
+			if err := os.WriteFile(filepath.Join(dir, name), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	write(0)
+	s := newSoak(t, idl.Dir(dir))
+	ctx, stop := context.WithCancel(context.Background())
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.source.Watch(ctx, time.Millisecond)
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	s.load(t, func(ctx context.Context) {
+		for n := 1; n <= 50; n++ {
+			write(n)
+			method := fmt.Sprintf("rev%d", n)
+			for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+				x, err := s.maps.Call(ctx, method, nil)
+				if x == method && err == nil {
+					break
+				}
+				if time.Now().After(end) {
+					t.Errorf("%s: %v, %v", method, x, err)
+					return
+				}
+			}
+		}
+	})
+	if n := s.calls.Load(); n == 0 {
+		t.Error("no call was made")
+	}
 }
