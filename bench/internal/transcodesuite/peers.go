@@ -127,7 +127,7 @@ func argument(message []byte) []byte {
 
 func kitexFromJSON(s *shape) contender {
 	return contender{"kitex-generic", func() (op, error) {
-		p, err := generic.NewThriftContentProvider(string(idl.Transcode), nil)
+		p, err := generic.NewThriftContentWithAbsIncludePathProvider("transcode.thrift", map[string]string{"transcode.thrift": string(idl.Transcode)})
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +148,7 @@ func kitexFromJSON(s *shape) contender {
 
 func kitexToJSON(s *shape) contender {
 	return contender{"kitex-generic", func() (op, error) {
-		p, err := generic.NewThriftContentProvider(string(idl.Transcode), nil)
+		p, err := generic.NewThriftContentWithAbsIncludePathProvider("transcode.thrift", map[string]string{"transcode.thrift": string(idl.Transcode)})
 		if err != nil {
 			return nil, err
 		}
