@@ -127,6 +127,52 @@ func TestDefectNestingIsFollowedWithoutALimit(t *testing.T) {
 	}
 }
 
+func TestDefectTimeDoublesWithEachLevel(t *testing.T) {
+	i32 := schema.Basic(schema.I32)
+	node := schema.NewStruct(schema.DeclSpec{Name: "Node"}, schema.PlainStruct)
+	node.Complete([]*schema.Field{requiredField(1, "a", i32), schema.NewField(schema.FieldSpec{ID: 2, Name: "next", Type: node.Type()})})
+	typ := node.Type()
+	b := []byte{}
+	for range 200 { // a message that stands twice on every level
+		b = protowire.AppendBytes([]byte{8, 1, 0x12}, b)
+		b = append(b, 0x12, 0)
+	}
+	v := protobuf.NewValue(typ, b)
+	trimmer, err := protobuf.NewTrimmer(typ, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trimmer.Append(nil, b); diag.CodeOf(err) != diag.MissingRequired {
+		t.Error(err)
+	}
+	path := make([]protobuf.Step, 199)
+	for i := range path {
+		path[i] = protobuf.Name("next")
+	}
+	if part, err := v.Get(path...); err != nil || !part.Exists() {
+		t.Error(err)
+	}
+	set, err := protobuf.CompileAll(typ, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := set.Get(v.Node, make([]protobuf.Value, 1)); err != nil {
+		t.Error(err)
+	}
+	if _, err := v.AppendSet(nil, protobuf.NewMessage(nil), path...); err != nil {
+		t.Error(err)
+	}
+	var tree protobuf.Tree
+	for _, err := range []error{v.Check(), tree.Load(v), tree.Open(v)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := v.Any(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestDefectResultsReachPastTheBuffer(t *testing.T) {
 	typ := shop(t)
 	v, err := protobuf.MakeAny(typ, map[string]any{"name": "a", "items": []any{map[string]any{"name": "b"}}, "ids": map[any]any{1: "c"}, "state": 1})

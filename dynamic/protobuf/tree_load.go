@@ -140,8 +140,7 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 			continue
 		}
 		slot := base + field.Index()
-		at, typ := t.seen[slot], field.Type()
-		k := kindOf(typ)
+		at, k := t.seen[slot], kindOf(field.Type())
 		switch {
 		case at == 0 && field.Oneof() != nil && s.hasRival(field, base), at != 0 && k == messageNode:
 			t.seen, t.nodes, s.first, s.last = t.seen[:base], t.nodes[:begin], 0, 0
@@ -151,11 +150,7 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 		case at != 0:
 			t.nodes[at].end = s.base + uint32(r.next)
 		case k == leafNode, k == messageNode:
-			at = s.add(k, r.wire, uint32(r.number), r.value, r.end)
-			t.seen[slot] = at
-			if f := s.open(at, typ, depth); f != nil {
-				return f.Field(field.Name())
-			}
+			t.seen[slot] = s.add(k, r.wire, uint32(r.number), r.value, r.end)
 		default:
 			at = s.add(k, r.wire, uint32(r.number), r.start, r.next)
 			t.nodes[at].flags |= mixed // until its records have been looked at
@@ -163,7 +158,7 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 		}
 	}
 	t.seen = t.seen[:base]
-	return s.openContainers(d, depth)
+	return s.openAll(d, depth)
 }
 
 // hasRival reports whether another member of the field's oneof has been added.
@@ -176,15 +171,16 @@ func (s *siblings) hasRival(field *schema.Field, base int) bool {
 	return false
 }
 
-// openContainers makes the parts of the lists and maps of a message, if that is
-// wanted.
-func (s *siblings) openContainers(d *schema.StructDef, depth int) *diag.Fault {
+// openAll makes the parts of the fields of a message, if that is wanted. It
+// comes last: to find out after it that messages are to be merged, and start
+// again, would take twice the time on each level.
+func (s *siblings) openAll(d *schema.StructDef, depth int) *diag.Fault {
 	if !s.deep {
 		return nil
 	}
 	for at := s.first; at != 0; at = s.t.nodes[at].next {
 		n := &s.t.nodes[at]
-		if n.kind != elementsNode && n.kind != entriesNode {
+		if n.kind == leafNode || n.kind == unknownNode {
 			continue
 		}
 		field := d.FieldByID(int32(n.label))
@@ -214,8 +210,7 @@ func (s *siblings) fieldsByRule(p place, depth int) *diag.Fault {
 		if o.count == 0 || o.first != r.start {
 			continue
 		}
-		typ := field.Type()
-		k := kindOf(typ)
+		k := kindOf(field.Type())
 		var f *diag.Fault
 		switch {
 		case k == elementsNode || k == entriesNode:
@@ -223,13 +218,13 @@ func (s *siblings) fieldsByRule(p place, depth int) *diag.Fault {
 		case k == messageNode && o.count > 1:
 			f = s.merged(p, field, o, depth)
 		default:
-			f = s.open(s.add(k, o.wire, uint32(o.number), o.value, o.end), typ, depth)
+			s.add(k, o.wire, uint32(o.number), o.value, o.end)
 		}
 		if f != nil {
 			return f.Field(field.Name())
 		}
 	}
-	return s.openContainers(d, depth)
+	return s.openAll(d, depth)
 }
 
 // merged adds a message that stands in several records.
@@ -238,11 +233,7 @@ func (s *siblings) merged(p place, field *schema.Field, o *occurrence, depth int
 	if f != nil {
 		return f
 	}
-	at := s.add(messageNode, o.wire, uint32(o.number), 0, 0)
-	if f := s.copied(at, data); f != nil {
-		return f
-	}
-	return s.open(at, field.Type(), depth)
+	return s.copied(s.add(messageNode, o.wire, uint32(o.number), 0, 0), data)
 }
 
 func (s *siblings) elements(p place, depth int) *diag.Fault {

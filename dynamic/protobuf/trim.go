@@ -43,8 +43,8 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 	if k.careful || k.parts > 64 {
 		return c.carefully(p, k, depth)
 	}
-	begin, done := len(c.dst), 0
-	var seen uint64
+	begin := len(c.dst)
+	done, alone := 0, false
 	for pos := 0; pos < len(p.data); {
 		r, code := readRecord(p.data, pos, depth)
 		if code < 0 {
@@ -55,13 +55,14 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 		if field != nil && field.part == nil {
 			continue
 		}
-		if field != nil && field.singular {
-			bit := uint64(1) << field.number
-			if seen&bit != 0 { // to be merged
+		if field != nil && field.singular && !alone {
+			// This must be known before anything is cut: to start again afterwards would
+			// take twice the time on each level.
+			if k.repeats(p.data, r.start, depth) {
 				c.dst = c.dst[:begin]
 				return c.carefully(p, k, depth)
 			}
-			seen |= bit
+			alone = true
 		}
 		if done < r.start {
 			c.dst = append(c.dst, p.data[done:r.start]...)
@@ -77,6 +78,27 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 	}
 	c.dst = append(c.dst, p.data[done:]...)
 	return nil
+}
+
+// repeats reports whether a message that is cut stands in several of the
+// records from b[pos:] on.
+func (k *cut) repeats(b []byte, pos, depth int) bool {
+	var seen uint64
+	for pos < len(b) {
+		r, code := readRecord(b, pos, depth)
+		if code < 0 {
+			return false // which the caller will meet too
+		}
+		pos = r.next
+		if field := k.find(&r); field != nil && field.singular && field.part != nil {
+			bit := uint64(1) << field.number
+			if seen&bit != 0 {
+				return true
+			}
+			seen |= bit
+		}
+	}
+	return false
 }
 
 // nested copies what is kept of a message with its tag and length.
@@ -177,46 +199,158 @@ func (p place) required(depth int) *diag.Fault {
 	if depth <= 0 {
 		return p.fault(protowire.ErrDepth, 0)
 	}
-	met, f := p.survey(p.typ.Struct(), depth)
-	if f != nil {
-		return f
+	d := p.typ.Struct()
+	var room [4]uint64
+	seen := room[:]
+	if n := len(d.Fields()); n > 64*len(room) {
+		seen = make([]uint64, (n+63)/64)
 	}
-	for i, field := range p.typ.Struct().Fields() {
-		o := &met[i]
-		if o.count == 0 {
-			if field.Requiredness() == schema.Required {
-				return missing(p.typ, field)
+	has := func(f *schema.Field) bool { return seen[f.Index()/64]>>(f.Index()%64)&1 != 0 }
+	for pos := 0; pos < len(p.data); {
+		r, code := readRecord(p.data, pos, depth)
+		if code < 0 {
+			return p.fault(code, r.next)
+		}
+		pos = r.next
+		field := known(d, &r)
+		if field == nil {
+			continue
+		}
+		twice := has(field) && field.Type().Kind() == schema.Struct
+		if o := field.Oneof(); o != nil {
+			for _, rival := range o.Fields() {
+				twice = twice || rival != field && has(rival)
+			}
+		}
+		if twice {
+			return p.requiredByRule(depth)
+		}
+		seen[field.Index()/64] |= 1 << (field.Index() % 64)
+	}
+	for _, field := range d.Fields() {
+		if field.Requiredness() == schema.Required && !has(field) {
+			return missing(p.typ, field)
+		}
+	}
+	for pos := 0; pos < len(p.data); {
+		r, _ := readRecord(p.data, pos, depth) // which has been read above
+		pos = r.next
+		field := known(d, &r)
+		if field == nil || messageIn(field.Type()) == nil {
+			continue
+		}
+		o := occurrence{record: r, first: r.start, count: 1}
+		if field.Type().Kind() == schema.Map {
+			slot := &seen[field.Index()/64]
+			bit := uint64(1) << (field.Index() % 64)
+			if *slot&bit == 0 {
+				continue // all entries were looked at with the first
+			}
+			*slot &^= bit
+			o.next = len(p.data)
+		}
+		if field.Type().Kind() != schema.List {
+			if f := p.requiredPart(&o, field, depth); f != nil {
+				return f
 			}
 			continue
 		}
-		if messageIn(field.Type()) == nil {
-			continue
-		}
 		part := p
-		if f = part.whole(o, field, depth); f == nil && field.Type().Kind().IsContainer() {
-			f = part.requiredParts(depth)
-		} else if f == nil {
+		f := part.take(&o, field.Type().Elem(), nil, depth)
+		if f == nil {
 			f = part.required(depth - 1)
 		}
 		if f != nil {
-			f.Offset = -1 // it is one in the result
-			return f.Field(field.Name())
+			f.Offset = -1
+			return f.Index(p.indexOf(&r, field.Type())).Field(field.Name())
 		}
 	}
 	return nil
 }
 
-// requiredParts is required for the elements or entries of p.
-func (p place) requiredParts(depth int) *diag.Fault {
-	it := Value{p.Node, p.typ}.Iterate()
-	for it.Next() {
-		part := place{Node: it.current.Node, typ: it.current.schema, at: -1}
-		if f := part.required(depth - 1); f != nil {
-			if p.kind == mapNode {
-				return f.Key(keyText(it.key.Node))
+// indexOf returns the index of the element that a record of the list holds.
+func (p place) indexOf(element *record, list *schema.Type) int {
+	count := 0
+	for pos := 0; pos < element.start; {
+		r, _ := readRecord(p.data, pos, maxDepth)
+		if pos = r.next; r.number == element.number && fits(list, r.wire) {
+			count++
+		}
+	}
+	return count
+}
+
+// requiredByRule is required for all messages: it finds out first what counts.
+func (p place) requiredByRule(depth int) *diag.Fault {
+	met, f := p.survey(p.typ.Struct(), depth)
+	if f != nil {
+		return f
+	}
+	for i, field := range p.typ.Struct().Fields() {
+		switch {
+		case met[i].count == 0 && field.Requiredness() == schema.Required:
+			return missing(p.typ, field)
+		case met[i].count > 0 && messageIn(field.Type()) != nil:
+			if f := p.requiredPart(&met[i], field, depth); f != nil {
+				return f
 			}
-			return f.Index(it.Index())
 		}
 	}
 	return nil
+}
+
+// requiredPart is required for what stands of a field with messages.
+func (p place) requiredPart(o *occurrence, field *schema.Field, depth int) *diag.Fault {
+	part := p
+	f := part.whole(o, field, depth)
+	switch {
+	case f != nil:
+	case part.kind == bytesNode:
+		f = part.required(depth - 1)
+	case part.kind == mapNode:
+		f = part.requiredEntries(depth)
+	default:
+		it := Value{part.Node, part.typ}.Iterate()
+		for f == nil && it.Next() {
+			inner := place{Node: it.current.Node, typ: it.current.schema, at: -1}
+			if f = inner.required(depth - 1); f != nil {
+				f.Index(it.Index())
+			}
+		}
+	}
+	if f != nil {
+		f.Offset = -1 // it is one in the result
+		f.Field(field.Name())
+	}
+	return f
+}
+
+// requiredEntries is required for the values of a map. Of a key that stands
+// twice the last entry counts.
+func (p place) requiredEntries(depth int) *diag.Fault {
+	var lacking map[string]*diag.Fault
+	it := Value{p.Node, p.typ}.Iterate()
+	for it.Next() {
+		key := keyText(it.key.Node)
+		inner := place{Node: it.current.Node, typ: it.current.schema, at: -1}
+		f := inner.required(depth - 1)
+		switch {
+		case f == nil:
+			delete(lacking, key)
+		case lacking == nil:
+			lacking = map[string]*diag.Fault{key: f}
+		default:
+			lacking[key] = f
+		}
+	}
+	first := ""
+	for key := range lacking {
+		if first == "" || key < first {
+			first = key
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return lacking[first].Key(first)
 }

@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
@@ -168,7 +169,7 @@ func (c *trimCompiler) messages(from, to *schema.StructDef) (*cut, *diag.Fault) 
 	}
 	out.from = from
 	out.fill(kept, numbers)
-	out.careful = losesMembers(from, numbers)
+	out.careful = losesMembers(from, to, numbers)
 	return out, nil
 }
 
@@ -188,17 +189,21 @@ func alike(a, b *schema.Type) bool {
 
 func isFloat(t *schema.Type) bool { return t.Kind() == schema.Float || t.Kind() == schema.Double }
 
-// losesMembers reports whether a oneof has members that are kept and others that
-// are not.
-func losesMembers(d *schema.StructDef, kept []int32) bool {
-	for _, o := range d.Oneofs() {
+// losesMembers reports whether a oneof of from has members that to has and
+// others that it has not, or that it does not have in one oneof.
+func losesMembers(from, to *schema.StructDef, kept []int32) bool {
+	for _, o := range from.Oneofs() {
+		var first *schema.Field
 		n := 0
 		for _, f := range o.Fields() {
-			for _, k := range kept {
-				if f.ID() == k {
-					n++
-				}
+			if !slices.Contains(kept, f.ID()) {
+				continue
 			}
+			have := to.FieldByID(f.ID())
+			if n++; n > 1 && (have.Oneof() == nil || have.Oneof() != first.Oneof()) {
+				return true
+			}
+			first = have
 		}
 		if n > 0 && n < len(o.Fields()) {
 			return true
@@ -215,7 +220,7 @@ func newCut(d *schema.StructDef, kept []cutField) *cut {
 		numbers = append(numbers, d.FieldByName(k.name).ID())
 	}
 	c.fill(kept, numbers)
-	c.careful = d != nil && losesMembers(d, numbers)
+	c.careful = d != nil && losesMembers(d, d, numbers)
 	return c
 }
 

@@ -194,6 +194,92 @@ func TestTrimmingMissesRequiredFields(t *testing.T) {
 	}
 }
 
+// lacks reports whether v, of type t, or a message in it lacks a required field.
+func lacks(v any, t *schema.Type) bool {
+	switch x := v.(type) {
+	case map[string]any:
+		for _, f := range t.Struct().Fields() {
+			e, ok := x[f.Name()]
+			if !ok && f.Requiredness() == schema.Required || ok && lacks(e, f.Type()) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(x, func(e any) bool { return lacks(e, t.Elem()) })
+	case map[any]any:
+		for _, e := range x {
+			if lacks(e, t.Elem()) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func TestTrimmingFindsWhatLacksRequiredFields(t *testing.T) {
+	counts := map[bool]int{}
+	each(t, 150, func(c *corpus, md protoreflect.MessageDescriptor, b []byte) {
+		typ := c.schema(md)
+		to := typ
+		for _, d := range requiring(c) {
+			if d.Name() == typ.Struct().Name() {
+				to = d.Type()
+			}
+		}
+		trimmer, err := protobuf.NewTrimmer(typ, to)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_, err = trimmer.Append(nil, b)
+		v, _ := protobuf.NewValue(typ, b).Any()
+		want := lacks(v, to)
+		counts[want]++
+		if (diag.CodeOf(err) == diag.MissingRequired) != want {
+			t.Errorf("lacks %t, got %v", want, err)
+		}
+	})
+	if counts[true] < 10 || counts[false] < 10 {
+		t.Errorf("the messages lack too often or too seldom: %v", counts)
+	}
+}
+
+// requiring returns the types of the corpus with a field here and there that is
+// required.
+func requiring(c *corpus) []*schema.StructDef {
+	small := smaller(c)
+	out := make([]*schema.StructDef, 0, len(small))
+	again := map[*schema.StructDef]*schema.StructDef{}
+	for _, d := range small {
+		again[d] = schema.NewStruct(schema.DeclSpec{Name: strings.TrimPrefix(d.Name(), "Small")}, schema.PlainStruct)
+	}
+	var use func(t *schema.Type) *schema.Type
+	use = func(t *schema.Type) *schema.Type {
+		switch t.Kind() {
+		case schema.Struct:
+			return again[t.Struct()].Type().WithEncoding(t.Encoding())
+		case schema.List:
+			return schema.ListOf(use(t.Elem()))
+		case schema.Map:
+			return schema.MapOf(t.Key(), use(t.Elem()))
+		}
+		return t
+	}
+	for _, d := range slices.SortedFunc(maps.Keys(again), func(a, b *schema.StructDef) int { return strings.Compare(a.Name(), b.Name()) }) {
+		var fields []*schema.Field
+		for _, f := range d.Fields() {
+			r := schema.Optional
+			if c.rng.IntN(12) == 0 {
+				r = schema.Required
+			}
+			fields = append(fields, schema.NewField(schema.FieldSpec{ID: f.ID(), Name: f.Name(), Type: use(f.Type()), Requiredness: r}))
+		}
+		again[d].Complete(fields)
+		out = append(out, again[d])
+	}
+	return out
+}
+
 func TestTrimmingDoesNotAllocate(t *testing.T) {
 	typ := shop(t)
 	v, err := protobuf.MakeAny(typ, map[string]any{"name": "a", "items": []any{map[string]any{"name": "b", "price": 7}}, "counts": []any{1, 2}, "ids": map[any]any{1: "c"}})
