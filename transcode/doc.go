@@ -8,6 +8,9 @@
 // requests and replies, seen through the small interfaces [HTTPRequest] and [HTTPResponse]. The
 // package knows nothing of IDL text, Go struct tags, net/http or RPC.
 //
+// [NewProtobuf] is New for messages of Protobuf, whose JSON is another one, and
+// [NewBridge] pairs a Thrift struct with a Protobuf message; their types say what values become.
+//
 // # The JSON of a Thrift value
 //
 //	bool                true, false

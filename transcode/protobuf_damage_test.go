@@ -147,7 +147,7 @@ func TestDamagedProtobufGivesErrorsOnly(t *testing.T) {
 
 func TestDamagedJSONForProtobufGivesErrorsOnly(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, s := range protoSubjects(t, 40) {
+	for _, s := range protoSubjects(t, 12) {
 		for i := range s.json {
 			if _, err := s.c.AppendProtobuf(nil, s.json[:i]); diag.CodeOf(err) == 0 {
 				t.Fatalf("%s is read", s.json[:i])
