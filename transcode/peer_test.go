@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/protoidl"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
 )
@@ -134,5 +135,34 @@ func TestTheEndOfABufferIsNeverPassed(t *testing.T) {
 		if _, err := c.AppendThrift(nil, whole[:i:len(whole)]); err == nil {
 			t.Errorf("%s was accepted", whole[:i])
 		}
+	}
+}
+
+func TestProtobufsLargestNumberIsNotNegativeAndOneofsAndEnumsConvert(t *testing.T) {
+	file, problems := protoidl.Load("m.proto", protoidl.MemoryOnly(), protoidl.Sources(map[string][]byte{"m.proto": []byte(`
+		syntax = "proto3";
+		enum Hue { NONE = 0; RED = 1; }
+		message M {
+			uint64 big = 1;
+			Hue hue = 2;
+			oneof choice { int32 left = 3; string right = 4; }
+		}`)}))
+	if err := problems.Err(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := transcode.NewProtobuf(file.Struct("M"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const json = `{"big":"18446744073709551615","hue":"RED","right":"x"}`
+	message, err := c.AppendProtobuf(nil, []byte(json))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.AppendJSON(nil, message); err != nil || string(out) != json {
+		t.Errorf("%s, %v", out, err)
+	}
+	if _, err := c.AppendProtobuf(nil, []byte(`{"left":1,"right":"x"}`)); err == nil {
+		t.Error("two fields of a oneof were taken")
 	}
 }
