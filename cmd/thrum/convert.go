@@ -55,6 +55,9 @@ func convertCommand() *command {
 	}
 }
 
+// maxValue bounds what --max-size allows, in bytes.
+const maxValue = 1 << 30
+
 // convertFlags are the flags of "thrum convert".
 type convertFlags struct {
 	idl      idlFlags
@@ -114,8 +117,8 @@ func (f *convertFlags) run(env *environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	if f.maxSize <= 0 {
-		return usageError("--max-size must be positive")
+	if f.maxSize <= 0 || f.maxSize > maxValue {
+		return usageError(fmt.Sprintf("--max-size must be from 1 to %d", maxValue))
 	}
 	k := conversion{from: from, to: to, maxSize: f.maxSize}
 	if err := f.converters(env, &k); err != nil {

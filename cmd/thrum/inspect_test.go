@@ -49,6 +49,7 @@ func TestInspectShowsMessages(t *testing.T) {
 		line("", "--type", "Draft"),
 		line("", append(idl, "--type", "Drfat")...),
 		line("", append(idl, "--method", "Shop.getOrdr")...),
+		line("", append(idl, "--hex", "cmd/thrum/testdata/search.hex")...),
 		line("", "nothing.bin"),
 	))
 	plain, _ := expect(t, exitOK, "inspect", writeFile(t, draft))

@@ -1,11 +1,13 @@
-// Package inspect shows encoded messages of Thrift and Protobuf as text: a tree with a line for every
-// part, the offset of the part in front. With a schema fields have names, enums
-// theirs too; without one the tree says what the bytes alone tell.
+// Package inspect shows encoded messages of Thrift and Protobuf as text: a tree
+// with a line for every part, the offset of the part in front. With a schema
+// fields have names, enums theirs too; without one the tree says what the bytes
+// alone tell.
 //
-//	 0  strict binary message: call "search", sequence id 7
+//	Thrift binary protocol, 40 bytes
+//	 0  binary message = call "search", sequence id 7
 //	18  arguments of Shop.search
 //	18    1: Search search
-//	21      1: string text = "invisibili" (10 bytes)
+//	21      1: string text = "invisibili"
 //
 // What cannot be read ends the tree with a fault that has its code, offset and
 // path. What can be read but does not fit the schema is remarked on beside it.
