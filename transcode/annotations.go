@@ -30,6 +30,31 @@ func AnnotatedName(f *schema.Field) string {
 	return recased(f.Name(), levels...)
 }
 
+// AnnotatedNames returns [AnnotatedName] for what m takes and returns: where a field and its
+// struct ask for no case, the method and then its service may. It is the default of [NewHTTPMethod].
+func AnnotatedNames(m *schema.Method) func(*schema.Field) string {
+	levels := []schema.Annotations{m.Annotations()}
+	if m.Service() != nil {
+		levels = append(levels, m.Service().Annotations())
+	}
+	return func(f *schema.Field) string {
+		if name := AnnotatedName(f); name != "" || hasCase(f.Annotations()) || f.Struct() != nil && hasCase(f.Struct().Annotations()) {
+			return name
+		}
+		return recased(f.Name(), levels...)
+	}
+}
+
+// hasCase reports whether a asks for a case, or for none.
+func hasCase(a schema.Annotations) bool {
+	for _, c := range nameCases {
+		if a.Has(c.annotation) {
+			return true
+		}
+	}
+	return false
+}
+
 // recased rewrites name as the first of levels that asks for a case says, "" if
 // none does. A level with the value false keeps outer ones away.
 func recased(name string, levels ...schema.Annotations) string {

@@ -28,7 +28,7 @@ type program struct {
 // FieldNames([AnnotatedName]) and ValueCodecs([AnnotatedCodec]). It fails with code Unsupported
 // for what has no conversion, and for annotations that do not suit their fields.
 func NewHTTP(t *schema.StructDef, opts ...HTTPOption) (*HTTPConverter, error) {
-	p, k, err := newProgram(opts, t)
+	p, k, err := newProgram(opts, AnnotatedName, t)
 	if err != nil {
 		return nil, err
 	}
@@ -40,10 +40,11 @@ func NewHTTP(t *schema.StructDef, opts ...HTTPOption) (*HTTPConverter, error) {
 	return &HTTPConverter{p, out}, err
 }
 
-// newProgram compiles t, and more besides, without their parts.
-func newProgram(opts []HTTPOption, t *schema.StructDef, more ...*schema.StructDef) (program, *compiler, error) {
+// newProgram compiles t, and more besides, without their parts. names is the
+// default of FieldNames.
+func newProgram(opts []HTTPOption, names func(*schema.Field) string, t *schema.StructDef, more ...*schema.StructDef) (program, *compiler, error) {
 	h := &httpOptions{options: newOptions(), requestParts: AnnotatedParts, replyParts: AnnotatedReplyParts}
-	h.fieldName, h.codec = AnnotatedName, AnnotatedCodec
+	h.fieldName, h.codec = names, AnnotatedCodec
 	for _, o := range opts {
 		o.applyHTTP(h)
 	}
@@ -192,7 +193,7 @@ func NewHTTPMethod(m *schema.Method, opts ...HTTPOption) (*HTTPMethod, error) {
 	if m.Result() != nil {
 		results = append(results, m.Result())
 	}
-	p, k, err := newProgram(opts, m.Args(), results...)
+	p, k, err := newProgram(opts, AnnotatedNames(m), m.Args(), results...)
 	if err != nil {
 		return nil, err
 	}

@@ -247,6 +247,31 @@ service S {
 	}
 }
 
+func TestMethodsAndServicesChooseTheCaseOfNames(t *testing.T) {
+	s := parseIDL(t, `
+struct Camel { 1: string OwnCase } (agw.to_lower_camel_case = "")
+struct Off { 1: string OwnCase } (agw.to_snake = "false")
+struct Req { 1: string FirstName, 2: string second_name (agw.to_lower_camel_case = ""), 3: Camel camel, 4: Off off, 5: string x (api.key = "Key") }
+service S {
+  void ofService(1: Req req)
+  void ofMethod(1: Req req) (agw.to_lower_camel_case = "true")
+} (agw.to_snake = "true")`).Service("S")
+	for method, body := range map[string]string{
+		"ofService": `{"first_name":"a","secondName":"b","camel":{"ownCase":"c"},"off":{"OwnCase":"d"},"Key":"e"}`,
+		"ofMethod":  `{"firstName":"a","secondName":"b","camel":{"ownCase":"c"},"off":{"OwnCase":"d"},"Key":"e"}`,
+	} {
+		m := s.Method(method)
+		c, err := transcode.NewHTTPMethod(m, transcode.RejectUnknown())
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.AppendArgs(nil, newRequest(body))
+		if got := asJSON(t, m.Args(), out, err); got != `{"req":{"FirstName":"a","second_name":"b","camel":{"OwnCase":"c"},"off":{"OwnCase":"d"},"x":"e"}}` {
+			t.Errorf("%s: %s", method, got)
+		}
+	}
+}
+
 func TestAnnotationsThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, idl := range []string{
 		`struct S { 1: i32 n (api.raw_body = "") }`, `struct S { 1: binary n (api.raw_uri = "") }`, `struct S { 1: i32 n (api.no_body_struct = "") }`,
