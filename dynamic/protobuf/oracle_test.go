@@ -392,6 +392,8 @@ func goValue(v protoreflect.Value) any {
 		return content(x)
 	case protoreflect.EnumNumber:
 		return int32(x)
+	case []byte:
+		return append([]byte{}, x...) // never nil, which the library's may be
 	default:
 		return x
 	}
