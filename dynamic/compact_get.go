@@ -138,6 +138,7 @@ func (m *many) takeBool(pos int, v bool, e *edge) *diag.Fault {
 	}
 	for _, slot := range e.slots {
 		m.out[slot] = Value{m.proto.boolNode(v), e.step.typ}
+		m.found |= 1 << slot
 	}
 	if e.next != nil {
 		return e.located(e.next.misfit(pos, thriftwire.Bool))

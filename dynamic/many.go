@@ -18,7 +18,19 @@ func (p *Paths) Get(n Node, out []Value) error {
 	if len(out) != p.Len() {
 		return p.wrongCount(len(out))
 	}
-	clear(out)
+	var m many // filled part by part: a literal is copied in stretches that wait for their parts
+	m.b, m.out, m.proto = n.data, out, n.proto
+	err := m.run(p, n)
+	if len(out) > 64 || m.found != 1<<len(out)-1 {
+		m.clearRest()
+	}
+	return err
+}
+
+func (m *many) run(p *Paths, n Node) error {
+	if len(m.out) > 64 {
+		clear(m.out[64:])
+	}
 	if !n.Exists() || !agrees(p.from, n.typ) {
 		return p.misfit(n)
 	}
@@ -28,24 +40,35 @@ func (p *Paths) Get(n Node, out []Value) error {
 			return err
 		}
 		for _, slot := range p.self {
-			out[slot] = Value{whole, p.from}
+			m.out[slot] = Value{whole, p.from}
+			m.found |= 1 << slot
 		}
 	}
 	if len(p.root.edges) == 0 {
 		return nil
 	}
-	var m many // filled part by part: a literal is copied in stretches that wait for their parts
-	m.b, m.out, m.proto = n.data, out, n.proto
 	if _, f := m.value(0, n.typ, p.root, maxDepth, true); f != nil {
 		return f
 	}
 	return nil
 }
 
+// clearRest clears what was not found.
+func (m *many) clearRest() {
+	for i := range m.out[:min(len(m.out), 64)] {
+		if m.found>>i&1 == 0 {
+			m.out[i] = Value{}
+		}
+	}
+}
+
 type many struct {
 	b     []byte
 	out   []Value
 	proto Protocol
+	// found are the slots that were set, of the first 64: they are not cleared
+	// before, since a store of a pointer costs much while the collector runs.
+	found uint64
 }
 
 func (m *many) value(pos int, t thriftwire.Type, br *branch, depth int, last bool) (int, *diag.Fault) {
@@ -81,8 +104,7 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 			return end, e.located(fault(code, end))
 		}
 		for _, slot := range e.slots {
-			v := &m.out[slot]
-			v.typ, v.exact, v.proto, v.data, v.schema = t, true, m.proto, m.b[pos:end:end], e.step.typ
+			m.set(slot, e, t, pos, end)
 		}
 		if e.next == nil {
 			return end, nil
@@ -90,6 +112,16 @@ func (m *many) take(pos int, t thriftwire.Type, e *edge, depth int, last bool) (
 	}
 	end, f := m.value(pos, t, e.next, depth, last)
 	return end, e.located(f)
+}
+
+// set notes what was found for a path: the value of type t at b[pos:end].
+func (m *many) set(slot int, e *edge, t thriftwire.Type, pos, end int) {
+	v := &m.out[slot]
+	v.typ, v.exact, v.proto, v.data = t, true, m.proto, m.b[pos:end:end]
+	if v.schema != e.step.typ { // as it is where out is used again
+		v.schema = e.step.typ
+	}
+	m.found |= 1 << slot
 }
 
 // located adds the edge's step to the path of f, if there is one.
@@ -118,8 +150,19 @@ func (m *many) structure(pos int, br *branch, depth int, last bool) (int, *diag.
 			continue
 		}
 		left--
+		e := &br.edges[i]
+		if e.next == nil && len(e.slots) == 1 && (e.step.want == t || e.step.want == thriftwire.Stop) {
+			// As take does it, without the call: most fields that are asked for are such.
+			end, code := skipPart(m.b, pos, t, depth)
+			if code < 0 {
+				return end, e.located(fault(code, end))
+			}
+			m.set(e.slots[0], e, t, pos, end)
+			pos = end
+			continue
+		}
 		var f *diag.Fault
-		if pos, f = m.take(pos, t, &br.edges[i], depth, last && left == 0); f != nil {
+		if pos, f = m.take(pos, t, e, depth, last && left == 0); f != nil {
 			return pos, f
 		}
 	}

@@ -73,15 +73,21 @@ func (p *TreePool) Get() *Tree {
 
 // Put resets a tree, which nobody may use any more, and keeps its memory.
 func (p *TreePool) Put(t *Tree) {
-	t.Reset()
+	t.release()
 	p.pool.Put(t)
 }
 
 // Reset empties the tree and keeps its memory. Items of it do not exist any more.
 func (t *Tree) Reset() {
-	t.src, t.schema = nil, nil
-	t.own, t.nodes = t.own[:0], t.nodes[:0]
-	t.wides = t.wides[:0]
+	t.release()
+	t.schema = nil
+}
+
+// release is Reset but for the schema, which most often is the next message's
+// too: storing a pointer costs much while the collector runs.
+func (t *Tree) release() {
+	t.src = nil
+	t.own, t.nodes, t.wides = t.own[:0], t.nodes[:0], t.wides[:0]
 }
 
 // Load takes apart the value at the front of v's bytes, all the way down.
@@ -102,7 +108,10 @@ func (t *Tree) load(v Value, deep bool) error {
 		// Numbers and short strings make most parts.
 		t.nodes = make([]node, 0, max(4, 1+len(v.data)/16))
 	}
-	t.src, t.schema, t.proto = v.data, v.schema, v.proto
+	t.src, t.proto = v.data, v.proto
+	if t.schema != v.schema {
+		t.schema = v.schema
+	}
 	*t.grow(2) = node{}
 	root := &t.nodes[1]
 	*root = node{}
