@@ -24,11 +24,11 @@ func (w *protoToThrift) whole(dst []byte, pieces []piece, t *protoTable) ([]byte
 		}
 	}
 	list = t.dropRivals(list)
-	slices.SortStableFunc(list, func(a, b record) int { return int(a.field) - int(b.field) })
+	slices.SortStableFunc(list, func(a, b record) int { return a.field() - b.field() })
 	for len(list) > 0 {
-		f := &t.fields[list[0].field]
+		f := &t.fields[list[0].field()]
 		n := 1
-		for n < len(list) && list[n].field == list[0].field {
+		for n < len(list) && list[n].field() == list[0].field() {
 			n++
 		}
 		var ok bool
@@ -62,12 +62,12 @@ func (w *protoToThrift) wholeField(dst []byte, list []record, f *protoField) (_ 
 // last value, or packed elements.
 func (w *protoToThrift) wholeValue(dst []byte, list []record, f *protoField) ([]byte, bool) {
 	last := list[len(list)-1]
-	value := w.state.in[last.from:last.to]
+	value := w.state.in[last.from():last.to()]
 	switch {
 	case f.typ.message != nil:
 		pieces := make([]piece, len(list))
 		for i, r := range list {
-			pieces[i] = piece{r.from, r.to, f.typ.group}
+			pieces[i] = piece{r.from(), r.to(), f.typ.group}
 		}
 		dst = append(dst, f.head...)
 		if f.typ.kind == protoGroup {
@@ -78,7 +78,7 @@ func (w *protoToThrift) wholeValue(dst []byte, list []record, f *protoField) ([]
 		from := len(dst)
 		dst, p := w.whole(dst, pieces, f.typ.message)
 		return closeLength(dst, from), p >= 0
-	case last.wire == protowire.Bytes && f.packedTag != 0:
+	case last.wire() == protowire.Bytes && f.packedTag != 0:
 		return protowire.AppendBytes(append(dst, f.packedHead...), value), true
 	default:
 		return append(append(dst, f.head...), value...), true
@@ -87,39 +87,17 @@ func (w *protoToThrift) wholeValue(dst []byte, list []record, f *protoField) ([]
 
 // wholeMap appends the entries of a map: of those with one key the last one.
 func (w *protoToThrift) wholeMap(dst []byte, list []record, f *protoField) ([]byte, bool) {
-	keys := make([]string, len(list))
-	last := make(map[string]int, len(list)) // the entry that counts, by key
-	for i, r := range list {
-		key, values, ok := w.mergedEntry(r, f)
-		if !ok {
-			return dst, false
-		}
-		if w.unknownEntry(values, f) {
-			list[i].field = -1
-			continue
-		}
-		from := len(dst) // where the key is written as JSON, to compare it
-		if len(key) == 0 {
-			dst = w.zeroKey(dst, &f.key)
-		} else {
-			k := key[len(key)-1]
-			p := 0
-			if dst, p = w.key(dst, w.state.in[:k.to], k.from, &f.key); p < 0 {
-				return dst, false
-			}
-		}
-		keys[i] = string(dst[from:])
-		dst = dst[:from]
-		last[keys[i]] = i
+	counts, ok := w.lastEntries(dst, list, f)
+	if !ok {
+		return dst, false
 	}
 	for i, r := range list {
-		if r.field < 0 || last[keys[i]] != i {
+		if !counts[i] {
 			continue
 		}
 		key, values, _ := w.mergedEntry(r, f)
 		dst = openLength(append(dst, f.head...))
 		from := len(dst)
-		ok := true
 		if len(key) > 0 {
 			dst, ok = w.wholeValue(dst, key, &f.entry.fields[0])
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -254,4 +255,26 @@ func FuzzJSONToProtobuf(f *testing.F) {
 		}
 		subjects[int(which)%len(subjects)].fromText(t, b)
 	})
+}
+
+// TestMessagesInPiecesTakeLittleMemory gives fields of two bytes, all the same.
+func TestMessagesInPiecesTakeLittleMemory(t *testing.T) {
+	c := protobufConverter(t, message())
+	for what, wire := range map[string][]byte{
+		"a number again and again": []byte(strings.Repeat("\x10\x01", 1<<16)),
+		"an entry again and again": []byte(strings.Repeat("\x92\x01\x03\x0a\x01a", 1<<14)),
+	} {
+		dst := make([]byte, 0, 1<<10)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		out, err := c.AppendJSON(dst, wire)
+		runtime.ReadMemStats(&after)
+		if err != nil || len(out) > 40 {
+			t.Errorf("%s: %s, %v", what, out, err)
+		}
+		// All that was ever allocated, as slices grew.
+		if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(48*len(wire)); got > limit {
+			t.Errorf("%s: %d bytes for %d", what, got, len(wire))
+		}
+	}
 }

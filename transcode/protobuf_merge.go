@@ -3,6 +3,7 @@ package transcode
 import (
 	"slices"
 
+	"github.com/thrum-rpc/thrum/wire/jsonwire"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
 
@@ -19,13 +20,18 @@ type piece struct {
 	group    int32 // the number with which it ends, or 0
 }
 
-// record is a value in the input. Of a message or a packed list, from and to
-// enclose what follows the length; of a group, what follows its start.
+// record is a value in the input. Of a message or a packed list it encloses what
+// follows the length; of a group, what follows its start. Input may hold one
+// for each two bytes, so it is small; positions fit, as inputs are below 2 GiB.
 type record struct {
-	field    int32
-	wire     protowire.Type
-	from, to int
+	what       uint32 // the index of the field and the wire type
+	start, end uint32
 }
+
+func (r record) field() int           { return int(r.what >> 3) }
+func (r record) wire() protowire.Type { return protowire.Type(r.what & 7) }
+func (r record) from() int            { return int(r.start) }
+func (r record) to() int              { return int(r.end) }
 
 // take returns the pieces of the message that is about to be read: those that
 // the caller has left, or one.
@@ -47,12 +53,12 @@ func (w *protoToJSON) mergedFields(dst, in []byte, p int, t *protoTable, group i
 		}
 	}
 	list = t.dropRivals(list)
-	slices.SortStableFunc(list, func(a, b record) int { return int(a.field) - int(b.field) })
+	slices.SortStableFunc(list, func(a, b record) int { return a.field() - b.field() })
 	set := w.open(len(t.fields))
 	for len(list) > 0 {
-		i := int(list[0].field)
+		i := list[0].field()
 		n := 1
-		for n < len(list) && int(list[n].field) == i {
+		for n < len(list) && list[n].field() == i {
 			n++
 		}
 		f := &t.fields[i]
@@ -98,7 +104,7 @@ func (w *protoToJSON) records(list []record, x piece, t *protoTable) ([]record, 
 			continue
 		}
 		f := &t.fields[i]
-		r := record{field: int32(i), wire: wire, from: p}
+		value := p
 		end, code := protowire.SkipAt(in, p, number, wire, w.depth)
 		if code < 0 {
 			w.protoError(code, end)
@@ -106,15 +112,15 @@ func (w *protoToJSON) records(list []record, x piece, t *protoTable) ([]record, 
 		}
 		if wire == protowire.Bytes && (f.typ.message != nil || f.packedTag != 0 || f.shape == mapped) {
 			_, n := protowire.ConsumeLength(in[p:])
-			r.from += n
+			value += n
 		}
-		p, r.to = end, end
+		p = end
 		if f.shape == single && f.typ.closed {
-			if _, absent := w.absentValue(in, r.from, f); absent {
+			if _, absent := w.absentValue(in, value, f); absent {
 				continue // which leaves an earlier value as it is
 			}
 		}
-		list = append(list, r)
+		list = append(list, record{what: uint32(i)<<3 | uint32(wire), start: uint32(value), end: uint32(end)})
 	}
 	if x.group != 0 {
 		return list, w.protoError(protowire.ErrEOF, p)
@@ -129,19 +135,19 @@ func (t *protoTable) dropRivals(list []record) []record {
 		return list
 	}
 	type state struct {
-		field int32 // + 1
+		field int // + 1
 		over  bool
 	}
 	last := make([]state, t.oneofs+1)
 	kept := len(list)
 	for i := len(list) - 1; i >= 0; i-- {
 		r := list[i]
-		if o := t.fields[r.field].oneof; o != 0 {
+		if o := t.fields[r.field()].oneof; o != 0 {
 			s := &last[o]
 			if s.field == 0 {
-				s.field = r.field + 1
+				s.field = r.field() + 1
 			}
-			if s.over = s.over || s.field != r.field+1; s.over {
+			if s.over = s.over || s.field != r.field()+1; s.over {
 				continue
 			}
 		}
@@ -162,7 +168,7 @@ func (w *protoToJSON) mergedField(dst []byte, list []record, f *protoField) ([]b
 	}
 	last := list[len(list)-1]
 	if f.implicit {
-		if _, absent := w.absentValue(w.state.in[:last.to], last.from, f); absent {
+		if _, absent := w.absentValue(w.state.in[:last.to()], last.from(), f); absent {
 			return dst, true
 		}
 	}
@@ -172,23 +178,23 @@ func (w *protoToJSON) mergedField(dst []byte, list []record, f *protoField) ([]b
 // mergedValue writes the message whose pieces are in list, or the last value.
 func (w *protoToJSON) mergedValue(dst []byte, list []record, t *protoTyp) ([]byte, bool) {
 	last := list[len(list)-1]
-	p := last.from
+	p := last.from()
 	if t.message == nil {
-		dst, p = w.value(dst, w.state.in[:last.to], p, t)
+		dst, p = w.value(dst, w.state.in[:last.to()], p, t)
 		return dst, p >= 0
 	}
 	w.pieces = make([]piece, len(list))
 	for i, r := range list {
-		w.pieces[i] = piece{r.from, r.to, t.group}
+		w.pieces[i] = piece{r.from(), r.to(), t.group}
 	}
-	dst, p = w.message(dst, w.state.in[:last.to], p, t.message, t.group)
+	dst, p = w.message(dst, w.state.in[:last.to()], p, t.message, t.group)
 	return dst, p >= 0
 }
 
 // mergedList writes the name and the elements of a list, nothing if it is empty.
 func (w *protoToJSON) mergedList(dst []byte, list []record, f *protoField) ([]byte, bool) {
 	if w.depth == 0 {
-		w.tooDeep(list[0].from)
+		w.tooDeep(list[0].from())
 		return dst, false
 	}
 	w.depth--
@@ -197,8 +203,8 @@ func (w *protoToJSON) mergedList(dst []byte, list []record, f *protoField) ([]by
 	empty := len(dst)
 	count := 0
 	for i, r := range list {
-		in, p := w.state.in[:r.to], r.from
-		packed := f.packedTag != 0 && r.wire == protowire.Bytes
+		in, p := w.state.in[:r.to()], r.from()
+		packed := f.packedTag != 0 && r.wire() == protowire.Bytes
 		switch {
 		case f.typ.message != nil:
 			var ok bool
@@ -220,7 +226,7 @@ func (w *protoToJSON) mergedList(dst []byte, list []record, f *protoField) ([]by
 			return dst, false
 		}
 		if len(dst) > w.limit {
-			w.tooLarge(r.from)
+			w.tooLarge(r.from())
 			return dst, false
 		}
 	}
@@ -235,50 +241,30 @@ func (w *protoToJSON) mergedList(dst []byte, list []record, f *protoField) ([]by
 // last one.
 func (w *protoToJSON) mergedMap(dst []byte, list []record, f *protoField) ([]byte, bool) {
 	if w.depth == 0 {
-		w.tooDeep(list[0].from)
+		w.tooDeep(list[0].from())
 		return dst, false
 	}
 	w.depth--
 	before := len(dst)
-	keys := make([]string, len(list))       // as JSON
-	last := make(map[string]int, len(list)) // the entry that counts, by key
-	for i, r := range list {
-		key, values, ok := w.mergedEntry(r, f)
-		if !ok {
-			return dst, false
-		}
-		if w.unknownEntry(values, f) {
-			continue
-		}
-		p := r.from
-		if len(key) > 0 {
-			k := key[len(key)-1]
-			dst, p = w.key(dst, w.state.in[:k.to], k.from, &f.key)
-		} else {
-			dst = w.zeroKey(dst, &f.key)
-		}
-		if p < 0 {
-			return dst, false
-		}
-		keys[i] = string(dst[before:])
-		last[keys[i]] = i
-		dst = dst[:before]
+	counts, ok := w.lastEntries(dst, list, f)
+	if !ok {
+		return dst, false
 	}
-	dst = append(append(dst, f.quoted...), '{')
+	dst = append(f.appendName(dst), '{')
 	empty := len(dst)
 	for i, r := range list {
-		if keys[i] == "" || last[keys[i]] != i {
+		if !counts[i] {
 			continue
 		}
-		var ok bool
-		if dst, ok = w.mergedMember(dst, r, keys[i], f); !ok {
+		from := len(dst)
+		if dst, ok = w.mergedMember(dst, r, f); !ok {
 			if w.fault != nil {
-				w.fault.Key(pathKey([]byte(keys[i])))
+				w.fault.Key(pathKey(firstString(dst[from:])))
 			}
 			return dst, false
 		}
 		if len(dst) > w.limit {
-			w.tooLarge(r.from)
+			w.tooLarge(r.from())
 			return dst, false
 		}
 	}
@@ -289,11 +275,54 @@ func (w *protoToJSON) mergedMap(dst []byte, list []record, f *protoField) ([]byt
 	return end(dst, '}'), true
 }
 
+// lastEntries tells which entries of a map count: of those with one key the
+// last one, and none whose value its enum does not have. It uses what is
+// behind dst.
+func (w *protoToJSON) lastEntries(dst []byte, list []record, f *protoField) (counts []bool, ok bool) {
+	counts = make([]bool, len(list))
+	last := make(map[string]int) // the entry that counts, by key as JSON
+	from := len(dst)
+	for i, r := range list {
+		keys, values, ok := w.mergedEntry(r, f)
+		if !ok {
+			return nil, false
+		}
+		if w.unknownEntry(values, f) {
+			continue
+		}
+		if dst, ok = w.mergedKey(dst[:from], keys, f); !ok {
+			return nil, false
+		}
+		if j, stood := last[string(dst[from:])]; stood {
+			counts[j] = false
+		}
+		last[string(dst[from:])] = i
+		counts[i] = true
+	}
+	return counts, true
+}
+
+// mergedKey writes the last of an entry's keys, or zero if there is none.
+func (w *protoToJSON) mergedKey(dst []byte, keys []record, f *protoField) ([]byte, bool) {
+	if len(keys) == 0 {
+		return w.zeroKey(dst, &f.key), true
+	}
+	k := keys[len(keys)-1]
+	dst, p := w.key(dst, w.state.in[:k.to()], k.from(), &f.key)
+	return dst, p >= 0
+}
+
+// firstString returns the JSON string at the front of b.
+func firstString(b []byte) []byte {
+	n, _ := jsonwire.SkipString(b)
+	return b[:max(n, 0)]
+}
+
 // mergedEntry lists the keys and the values of the map entry r.
 func (w *protoToJSON) mergedEntry(r record, f *protoField) (keys, values []record, ok bool) {
-	list, p := w.records(nil, piece{r.from, r.to, 0}, f.entry)
+	list, p := w.records(nil, piece{r.from(), r.to(), 0}, f.entry)
 	for _, r := range list {
-		if r.field == 0 {
+		if r.field() == 0 {
 			keys = append(keys, r)
 		} else {
 			values = append(values, r)
@@ -309,18 +338,19 @@ func (w *protoToJSON) unknownEntry(values []record, f *protoField) bool {
 		return false
 	}
 	v := values[len(values)-1]
-	_, absent := w.absentValue(w.state.in[:v.to], v.from, f)
+	_, absent := w.absentValue(w.state.in[:v.to()], v.from(), f)
 	return absent
 }
 
-// mergedMember writes the entry r, whose key is given, with a comma.
-func (w *protoToJSON) mergedMember(dst []byte, r record, key string, f *protoField) ([]byte, bool) {
-	_, values, _ := w.mergedEntry(r, f)
+// mergedMember writes the entry r with a comma.
+func (w *protoToJSON) mergedMember(dst []byte, r record, f *protoField) ([]byte, bool) {
+	keys, values, _ := w.mergedEntry(r, f)
+	dst, _ = w.mergedKey(dst, keys, f)
+	dst = append(dst, ':')
 	if len(values) == 0 {
-		dst = append(append(dst, key...), ':')
-		dst, p := w.zero(dst, r.from, &f.typ)
+		dst, p := w.zero(dst, r.from(), &f.typ)
 		return append(dst, ','), p >= 0
 	}
-	dst, ok := w.mergedValue(append(append(dst, key...), ':'), values, &f.typ)
+	dst, ok := w.mergedValue(dst, values, &f.typ)
 	return append(dst, ','), ok
 }
