@@ -89,8 +89,8 @@ func (p *program) read(r *fromJSON, dst []byte, req HTTPRequest) []byte {
 	m := r.memory()
 	r.http = &m.http
 	*r.http = httpRun{req: req, opts: p.http, form: req.IsForm()}
-	if g, ok := req.(interface{ RequestBase() []byte }); ok && p.conv.opts.base {
-		if !r.give(g.RequestBase()) {
+	if p.conv.opts.base {
+		if g, ok := req.(interface{ RequestBase() []byte }); ok && !r.give(g.RequestBase()) {
 			return dst
 		}
 	}
@@ -166,7 +166,10 @@ func (c *HTTPConverter) AppendReply(dst, thrift []byte, resp HTTPResponse) (out 
 
 // giveBase gives the base of the reply to what takes one.
 func (w *toJSON) giveBase() {
-	if b, ok := w.http.resp.(interface{ SetReplyBase([]byte) }); ok && w.http.base != nil {
+	if w.http.base == nil {
+		return
+	}
+	if b, ok := w.http.resp.(interface{ SetReplyBase([]byte) }); ok {
 		b.SetReplyBase(w.http.base)
 	}
 }

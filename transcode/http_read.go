@@ -2,6 +2,7 @@ package transcode
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
@@ -53,9 +54,16 @@ func (r *fromJSON) request(dst []byte, p int, b *bound, must bool) (out []byte, 
 	set, seen := r.open(len(t.fields)), r.open(len(t.fields))
 	count := 0
 	for _, i := range b.early {
-		ok := false
-		if dst, ok = r.fromSources(dst, &t.fields[i], b.fields[i].sources); r.fault != nil {
-			return dst, failed, false
+		ok, list := false, b.fields[i].sources
+		plain := len(list) == 1 && list[0].plain
+		if plain {
+			dst, ok = r.plainSource(dst, &t.fields[i], &list[0])
+		}
+		if !plain || r.fault != nil {
+			r.fault = nil // which is found again, with its place
+			if dst, ok = r.fromSources(dst, &t.fields[i], list); r.fault != nil {
+				return dst, failed, false
+			}
 		}
 		if ok {
 			r.mark(&set, int(i))
@@ -259,7 +267,7 @@ func (r *fromJSON) fromSource(dst []byte, f *field, s *source) (out []byte, ok b
 		if dst, ok = r.plainSource(dst, f, s); r.fault == nil {
 			return dst, ok
 		}
-		r.fault = nil // which is found again below, with its place
+		r.fault = nil // which is found again, with its place
 	}
 	mark, depth := len(dst), r.depth
 	dst = append(dst, f.head[0], f.head[1], f.head[2])
@@ -305,6 +313,10 @@ func (r *fromJSON) plainSource(dst []byte, f *field, s *source) (out []byte, ok 
 		return dst, false
 	}
 	mark := len(dst)
+	if n := len(text); f.typ.kind == schema.String && n < r.limit-mark && utf8.ValidString(text) {
+		dst = append(dst, f.head[0], f.head[1], f.head[2], byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+		return append(dst, text...), true
+	}
 	dst = append(dst, f.head[0], f.head[1], f.head[2])
 	if dst, ok = r.plainValue(dst, f.typ.kind, text); !ok {
 		dst = dst[:mark]
