@@ -408,3 +408,34 @@ func TestErrorsCompare(t *testing.T) {
 		}
 	}
 }
+
+// Every exponent with the mantissas at which the interval of a float changes
+// its shape, and every power of ten with its neighbours.
+func TestFloatsOfEveryExponentAreWrittenAsEncodingJSONWritesThem(t *testing.T) {
+	check := func(bits uint64) {
+		v := math.Float64frombits(bits)
+		want, err := json.Marshal(v)
+		if err != nil {
+			return // infinite
+		}
+		if got := jsonwire.AppendFloat(nil, v, 64); string(got) != string(want) {
+			t.Fatalf("%x is written as %s, want %s", bits, got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for e := range uint64(2047) {
+		for _, m := range []uint64{0, 1, 2, 3, 1<<51 - 1, 1 << 51, 1<<52 - 2, 1<<52 - 1, r.Uint64N(1 << 52), r.Uint64N(1 << 52)} {
+			check(e<<52 | m)
+		}
+	}
+	for e := -323; e <= 308; e++ {
+		v, _ := strconv.ParseFloat("1e"+strconv.Itoa(e), 64)
+		for d := uint64(0); d < 4; d++ {
+			check(math.Float64bits(v) + d)
+			check(math.Float64bits(v) - d)
+		}
+		for d := 2; d <= 9; d++ {
+			check(math.Float64bits(float64(d) * v))
+		}
+	}
+}
