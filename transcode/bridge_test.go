@@ -3,6 +3,7 @@ package transcode_test
 import (
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -371,4 +372,36 @@ func FuzzBridge(f *testing.F) {
 			checkBridge(t, b, in)
 		}
 	})
+}
+
+func TestConvertersOfProtobufAreSharedFreely(t *testing.T) {
+	c := protobufConverter(t, message())
+	thrift, proto := bridged()
+	b := bridge(t, thrift, proto)
+	json := []byte(`{"byText":{"a":1,"b":2},"points":[{"x":1}],"at":"1970-01-01T00:00:01Z"}`)
+	in := unhex(t, "0d0009 030c 00000001 05 060001000700"+needed)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Add(1)
+		go func() {
+			defer group.Done()
+			for range 200 {
+				wire, err := c.AppendProtobuf(nil, json)
+				if err != nil {
+					t.Error(err)
+				}
+				if back, err := c.AppendJSON(nil, append(wire, wire...)); err != nil || strings.Count(string(back), `"x"`) != 2 {
+					t.Errorf("%s, %v", back, err)
+				}
+				out, _, err := b.AppendProtobuf(nil, in)
+				if err != nil {
+					t.Error(err)
+				}
+				if back, err := b.AppendThrift(nil, append(out, out...)); err != nil || string(back) != string(in) {
+					t.Errorf("%x, %v", back, err)
+				}
+			}
+		}()
+	}
+	group.Wait()
 }
