@@ -6,6 +6,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/codec"
 	"github.com/thrum-rpc/thrum/examples/shop"
+	"github.com/thrum-rpc/thrum/examples/shop/common"
 	"github.com/thrum-rpc/thrum/examples/shop/parcels"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/internal/lower"
@@ -52,5 +53,25 @@ func comparePlans(t *testing.T, job plan.Job, typ reflect.Type, def *schema.Stru
 	}
 	if got := plan.Format(p); got != want {
 		t.Errorf("%s of %s: got\n%s\nwant\n%s", job, typ, got, want)
+	}
+}
+
+// TestAnEmptyBinaryIsWrittenWhereANilOneIsAbsent holds for structs that set
+// defaults too: an optional binary without one is set if it is not nil.
+func TestAnEmptyBinaryIsWrittenWhereANilOneIsAbsent(t *testing.T) {
+	book := shop.NewBook()
+	book.Price = new(common.Money)
+	absent, err := codec.Marshal(book)
+	if err != nil {
+		t.Fatal(err)
+	}
+	book.Thumbnail = []byte{}
+	empty, err := codec.Marshal(book)
+	if err != nil || len(empty) != len(absent)+7 { // a header and a length
+		t.Errorf("%d bytes, %d without the field; %v", len(empty), len(absent), err)
+	}
+	var back shop.Book
+	if _, err := codec.Unmarshal(empty, &back); err != nil || back.Thumbnail == nil {
+		t.Errorf("came back as %v, %v", back.Thumbnail, err)
 	}
 }

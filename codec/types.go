@@ -162,8 +162,11 @@ func (b *builder) field(f reflect.StructField, sample reflect.Value) (*lower.Fie
 	}
 	l.Alias = tag.noCopy
 	if sample.IsValid() && !l.Deref && tag.requiredness == schema.Optional && (text || v.Code.Width() > 0) {
-		d := defaultText(sample.Elem().FieldByIndex(f.Index), v)
-		l.Default = &d
+		// A binary without a default is absent if it is nil, and only then.
+		if value := sample.Elem().FieldByIndex(f.Index); v.Code != plan.Binary || !value.IsNil() {
+			d := defaultText(value, v)
+			l.Default = &d
+		}
 	}
 	l.Field = schema.NewField(schema.FieldSpec{ID: int32(tag.id), Name: tag.name, Type: v.Type, Requiredness: tag.requiredness})
 	return l, nil

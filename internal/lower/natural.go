@@ -36,17 +36,15 @@ func (n *natural) structure(def *schema.StructDef) *Layout {
 	l := &Layout{Def: def, Unknown: -1, Init: -1}
 	n.structs[def] = l
 	union := def.Flavor() == schema.Union
-	sets := false // whether the struct sets defaults
 	for _, f := range def.Fields() {
-		if v := f.Default(); !union && v != nil {
-			if sets = true; l.Init < 0 && !zero(v) {
-				l.Init = n.slot()
-			}
+		if v := f.Default(); !union && v != nil && !zero(v) {
+			l.Init = n.slot()
+			break
 		}
 	}
 	widest := uint32(1)
 	for _, f := range def.Fields() {
-		fl, align := n.field(f, union, sets)
+		fl, align := n.field(f, union)
 		size := fl.Value.Memory
 		if fl.Deref {
 			size = uint32(plan.Pointer.Memory())
@@ -61,7 +59,7 @@ func (n *natural) structure(def *schema.StructDef) *Layout {
 }
 
 // field lays a field out, all but its offset, and returns its alignment.
-func (n *natural) field(f *schema.Field, union, sets bool) (FieldLayout, uint32) {
+func (n *natural) field(f *schema.Field, union bool) (FieldLayout, uint32) {
 	l := FieldLayout{Field: f, DerefSlot: -1}
 	def := f.Default()
 	if union {
@@ -74,12 +72,8 @@ func (n *natural) field(f *schema.Field, union, sets bool) (FieldLayout, uint32)
 		l.DerefSlot = n.slot()
 	}
 	l.Value = n.value(f.Type())
-	if optional && !l.Deref && sets && (scalar || kind == schema.Binary) {
-		// codec compares with what the struct sets, be it nothing.
-		text := ""
-		if def != nil {
-			text = inMemory(def, l.Value.Code)
-		}
+	if optional && def != nil && (scalar || kind == schema.Binary) {
+		text := inMemory(def, l.Value.Code)
 		l.Default = &text
 	}
 	if l.Deref {
