@@ -230,11 +230,15 @@ const manyPairs = 64
 
 // unescape is url.QueryUnescape.
 func (v *values) unescape(s string) (string, bool) {
-	if !strings.ContainsAny(s, "%+") {
+	plain := 0
+	for plain < len(s) && s[plain] != '%' && s[plain] != '+' {
+		plain++
+	}
+	if plain == len(s) {
 		return s, true
 	}
-	v.text = v.text[:0]
-	for i := 0; i < len(s); i++ {
+	v.text = append(v.text[:0], s[:plain]...)
+	for i := plain; i < len(s); i++ {
 		c := s[i]
 		switch c {
 		case '+':
