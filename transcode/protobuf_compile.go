@@ -81,12 +81,12 @@ type protoTable struct {
 	dense   []int32   // by number: index + 1; 0 where there is no field
 	sparse  []int32   // indices of the fields outside dense, by ascending number
 	oneofs  int
-	needed  []uint64           // bit set of the fields that must be present
-	fill    []uint64           // bit set of the fields that are written when absent
-	needs   bool               // whether needed or fill holds any
-	plain   bool               // whether plainFields writes any field
-	quick   [plainNumber]uint8 // by number: index + 1 of those that it writes
-	wrapped bool               // whether the JSON is that of the field that is set, not an object
+	needed  []uint64                // bit set of the fields that must be present
+	fill    []uint64                // bit set of the fields that are written when absent
+	needs   bool                    // whether needed or fill holds any
+	plain   bool                    // whether plainFields writes any field
+	quick   [plainNumber]quickField // by number: those that it writes
+	wrapped bool                    // whether the JSON is that of the field that is set, not an object
 }
 
 // protoField is a field of a protoTable. What every value needs stands first.

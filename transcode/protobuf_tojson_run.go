@@ -32,12 +32,18 @@ func (o *options) writesPlain(f *protoField, i int) bool {
 	return true
 }
 
+// quickField is a field that plainFields writes and its place in a set.
+type quickField struct {
+	*protoField
+	bit uint64
+}
+
 // indexPlain fills the table of the fields that plainFields writes.
 func (m *protoTable) indexPlain(o *options) {
 	for i := range m.fields {
 		if f := &m.fields[i]; o.writesPlain(f, i) {
 			m.plain = true
-			m.quick[f.number] = uint8(i) + 1
+			m.quick[f.number] = quickField{f, 1 << i}
 		}
 	}
 }
@@ -48,12 +54,8 @@ func (m *protoTable) indexPlain(o *options) {
 func (w *protoToJSON) plainFields(dst, in []byte, p int, t *protoTable, seen uint64) ([]byte, int, uint64) {
 	for len(in)-p >= 2 {
 		tag := in[p]
-		i := int(t.quick[tag>>3&(plainNumber-1)]) - 1
-		if i < 0 || tag >= 0x80 {
-			break
-		}
-		f, bit := &t.fields[i], uint64(1)<<i
-		if uint32(tag) != f.tag || seen&bit != 0 {
+		f, bit := t.quick[tag>>3&(plainNumber-1)].protoField, t.quick[tag>>3&(plainNumber-1)].bit
+		if f == nil || uint32(tag) != f.tag || seen&bit != 0 {
 			break
 		}
 		// A number, or the length of a text.
