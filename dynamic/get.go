@@ -187,6 +187,12 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 				pos += 7 + int(l)
 				continue
 			}
+			if hasParts(t) {
+				if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
+					return pos, t, code
+				}
+				continue
+			}
 			if t == thriftwire.I32 || t == thriftwire.Float {
 				pos += 3 + 4
 				continue
@@ -206,12 +212,7 @@ func findField(b []byte, pos int, id uint16, want thriftwire.Type, depth int) (a
 				pos += 3 + 2
 				continue
 			}
-			if !hasParts(t) {
-				break
-			}
-			if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
-				return pos, t, code
-			}
+			break
 		}
 		t, fid, n := thriftwire.ConsumeField(b[pos:])
 		switch {

@@ -203,6 +203,12 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 				pos += 7 + int(l)
 				continue
 			}
+			if hasParts(t) {
+				if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
+					return t, pos, -1, code
+				}
+				continue
+			}
 			if t == thriftwire.I32 || t == thriftwire.Float {
 				pos += 3 + 4
 				continue
@@ -222,12 +228,7 @@ func seekField(b []byte, pos int, br *branch, depth int) (t thriftwire.Type, at,
 				pos += 3 + 2
 				continue
 			}
-			if !hasParts(t) {
-				break
-			}
-			if pos, code = thriftwire.SkipAt(b, pos+3, t, depth); code < 0 {
-				return t, pos, -1, code
-			}
+			break
 		}
 		t, id, n := thriftwire.ConsumeField(b[pos:])
 		if n < 0 {
