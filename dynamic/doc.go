@@ -34,11 +34,13 @@
 //
 // AppendSet appends a changed copy of a message to the caller's buffer:
 // replaced, deleted and inserted parts, many in one pass. Counts of containers
-// are put right.
+// are put right. AppendFilter leaves out the parts of a list, map or struct that a function
+// refuses.
 //
 // A [Tree] is a message taken apart, for many changes that depend on one
 // another: its parts are visited, replaced, added, moved, sorted, filtered and
-// merged, and written back.
+// merged, taken to other trees, and written back. Package structs below this one joins
+// values to tagged Go structs.
 //
 // A [Trimmer] cuts messages down to the fields of a smaller type or of a mask.
 //
