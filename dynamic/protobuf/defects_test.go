@@ -192,3 +192,53 @@ func TestDefectResultsReachPastTheBuffer(t *testing.T) {
 		t.Error("appending to a result changed the message")
 	}
 }
+
+func TestDefectEmptyPackedRecordsTakeStack(t *testing.T) {
+	list := schema.NewStruct(schema.DeclSpec{Name: "List"}, schema.PlainStruct)
+	list.Complete([]*schema.Field{schema.NewField(schema.FieldSpec{ID: 1, Name: "c", Type: schema.ListOf(schema.Basic(schema.I32)), Packed: true})})
+	typ := list.Type()
+	// Three million packed records of no elements, and one element behind them.
+	b := append([]byte(strings.Repeat("\x0a\x00", 3_000_000)), 8, 7)
+	v := protobuf.NewValue(typ, b)
+	c, err := v.Get(protobuf.Name("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	it := c.Iterate()
+	for it.Next() {
+		n, err := it.Value().Int()
+		if count++; n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if count != 1 || it.Err() != nil {
+		t.Errorf("%d elements, %v", count, it.Err())
+	}
+	if n, err := c.Len(); n != 1 || err != nil {
+		t.Errorf("%d elements, %v", n, err)
+	}
+	path, err := protobuf.Compile(typ, protobuf.Name("c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := path.AppendFilter(nil, v.Node, func(*protobuf.Iterator) bool { return true })
+	if string(left) != "\x0a\x01\x07" || err != nil {
+		t.Errorf("filtered to %d bytes, %v", len(left), err)
+	}
+	set, err := v.AppendSet(nil, c.Node, protobuf.Name("c"))
+	if string(set) != "\x0a\x01\x07" || err != nil {
+		t.Errorf("set to %d bytes, %v", len(set), err)
+	}
+	trimmer, err := protobuf.NewTrimmer(typ, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cut, err := trimmer.Append(nil, b); string(cut) != string(b) || err != nil {
+		t.Errorf("cut to %d bytes, %v", len(cut), err)
+	}
+	var tree protobuf.Tree
+	if err := tree.Load(v); err != nil || tree.Root().Get(protobuf.Name("c")).Len() != 1 {
+		t.Error(err)
+	}
+}

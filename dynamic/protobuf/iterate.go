@@ -119,7 +119,10 @@ func (p *place) whole(o *occurrence, f *schema.Field, depth int) *diag.Fault {
 func (it *Iterator) Next() bool {
 	for it.err == nil {
 		if it.packed > 0 {
-			return it.nextPacked()
+			if it.packed < it.until {
+				return it.nextPacked()
+			}
+			it.packed = 0
 		}
 		if it.pos >= len(it.data) {
 			return false
@@ -194,12 +197,8 @@ func (it *Iterator) nextElement(r *record) (bool, *diag.Fault) {
 	return true, it.show(&part, part.take(&occurrence{record: *r, count: 1}, elem, nil, maxDepth))
 }
 
-// nextPacked goes to the next packed element or, behind the last, on.
+// nextPacked goes to the next element of a packed record.
 func (it *Iterator) nextPacked() bool {
-	if it.packed >= it.until {
-		it.packed = 0
-		return it.Next()
-	}
 	elem := it.typ.Elem()
 	w := wireOf(elem)
 	k, bits, n := number(it.data[it.packed:it.until], elem, w)
