@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
@@ -295,5 +296,58 @@ func TestAResultThatCompactDoesNotHaveIsAnError(t *testing.T) {
 		if ok := err == nil; ok != want || !ok && (!errors.As(err, &e) || e.Type != rpc.InternalError) {
 			t.Errorf("%v: %v", d, err)
 		}
+	}
+}
+
+func TestCompressedCallsCountAsWhatTheyHold(t *testing.T) {
+	release := make(chan struct{})
+	wait := raw("wait", func(_ context.Context, args, dst []byte) ([]byte, error) {
+		<-release
+		return append(dst, 0), nil
+	})
+	server, address := listen(t, []rpc.Method{wait}, rpc.MaxFrameSize(1<<20))
+	p := connect(t, address, true)
+	const calls = 8
+	for i := range calls { // each holds more than half of what may be in flight
+		p.send(headerCall(t, header.Outgoing{SequenceID: uint32(i), Transform: header.Zstd}, echoCall("wait", 1, strings.Repeat("x", 600_000))))
+	}
+	eventually(t, "the first call runs", func() bool { return rpc.InFlight(server) == 1 })
+	time.Sleep(20 * time.Millisecond) // in which the others would be taken too
+	if n := rpc.InFlight(server); n != 1 {
+		t.Errorf("%d calls are in flight", n)
+	}
+	close(release)
+	for range calls {
+		p.headerReply()
+	}
+}
+
+func TestABrokenFrameIsNamedOnAConnectionOutOfOrder(t *testing.T) {
+	var l logs
+	_, address := listen(t, []rpc.Method{echo}, l.option())
+	p := connect(t, address, true)
+	p.send(headerCall(t, header.Outgoing{Flags: header.OutOfOrder}, echoCall("echo", 1, "a")))
+	p.headerReply()
+	p.send([]byte("\x00\x00\x00\x0c\x0f\xff\x00\x01\x00\x00\x00\x00\x00\x09\x00\x00"))
+	p.wantClosed()
+	l.await(t, "the header ends 34 bytes behind the frame")
+}
+
+func TestProtocolsInsideTTHeaderThatNobodyReadsAreRefused(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo})
+	p := connect(t, address, true)
+	b, err := (&ttheader.Outgoing{SequenceID: 5, Protocol: ttheader.Protobuf}).Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = append(b, "\x0a\x01x"...)
+	ttheader.Seal(b, 0)
+	p.send(b)
+	var f ttheader.Frame
+	if err := f.Parse(p.frame()); err != nil {
+		t.Fatal(err)
+	}
+	if r := parseReply(f.Payload); r.exception != rpc.InvalidProtocol || f.SequenceID != 5 {
+		t.Errorf("%v in frame %d", r, f.SequenceID)
 	}
 }

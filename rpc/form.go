@@ -133,6 +133,11 @@ func (f *form) openTTHeader(frame []byte) ([]byte, error) {
 		return nil, err
 	}
 	f.flags, f.sequence = h.Flags, h.SequenceID
+	switch h.Protocol {
+	case ttheader.Binary, ttheader.Compact, ttheader.CompactV2:
+	default:
+		return nil, exceptionf(InvalidProtocol, "the payload is in protocol %#02x; binary and compact are served", uint8(h.Protocol))
+	}
 	if len(h.Transforms) > 0 {
 		return nil, exceptionf(InvalidTransform, "the payload is transformed by % x; nothing is undone here", h.Transforms)
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"bytes"
 	"errors"
 	"fmt"
@@ -126,10 +127,23 @@ func (r *registry) askUnknown(name string, oneway bool) *Method {
 	if found == nil || method == "" || named && service == "" || strings.Contains(method, separator) {
 		return nil
 	}
-	if m := found.Unknown(method, oneway); m != nil && m.Serve != nil {
+	if m := answerUnknown(found, method, oneway); m != nil && m.Serve != nil {
 		return m
 	}
 	return nil
+}
+
+// answerUnknown asks a service, which is its user's code. A panic there is
+// answered as a handler's would be.
+func answerUnknown(s *Service, method string, oneway bool) (m *Method) {
+	defer func() {
+		if recover() != nil {
+			m = &Method{Name: method, Oneway: oneway, Serve: func(context.Context, []byte, []byte) ([]byte, error) {
+				return nil, exceptionf(InternalError, "panic where service %q was asked for %s", s.Name, clip([]byte(method)))
+			}}
+		}
+	}()
+	return s.Unknown(method, oneway)
 }
 
 // bareName returns the name under which the reply to a call goes out: Apache's

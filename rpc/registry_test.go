@@ -2,6 +2,9 @@ package rpc_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -101,4 +104,19 @@ func TestUnknownMethodsLeadToTheServiceThatServesThem(t *testing.T) {
 	p.wantException(5, rpc.UnknownMethod)
 	p.send(p.call("V:any", 6, ""))
 	p.want(6, "V?any")
+}
+
+func TestAPanicOfUnknownIsAnswered(t *testing.T) {
+	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
+	if err := server.Register(&rpc.Service{Name: "S", Unknown: func(string, bool) *rpc.Method { panic("no") }}); err != nil {
+		t.Fatal(err)
+	}
+	client := dial(t, "tcp", serveOn(t, server, "tcp"))
+	for range 2 { // the connection stays
+		_, err := invoke(t.Context(), client, "any", "")
+		var e *rpc.ApplicationException
+		if !errors.As(err, &e) || e.Type != rpc.InternalError || !strings.Contains(e.Message, "panic") {
+			t.Errorf("%v", err)
+		}
+	}
 }

@@ -58,7 +58,7 @@ func (c *serverConn) accept(frame []byte, n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for !c.dead && !c.finished && c.inFlight > 0 &&
-		(c.inFlight >= c.srv.opt.maxPerConn || c.bytes+n > c.srv.opt.maxFrame+framed.HeaderSize) {
+		(c.inFlight >= c.srv.opt.maxPerConn || c.bytes+call.size > c.srv.opt.maxFrame+framed.HeaderSize) {
 		c.room.Wait()
 	}
 	if c.dead || c.finished {
@@ -83,17 +83,19 @@ func (c *serverConn) accept(frame []byte, n int) error {
 // the reason to refuse it.
 func (c *serverConn) open(call *serverCall, frame []byte) (*Method, *ApplicationException, error) {
 	message, err := call.form.open(frame, &c.srv.transformer, c.srv.opt.maxFrame)
+	var refusal *ApplicationException
+	if err != nil && !errors.As(err, &refusal) {
+		return nil, nil, err
+	}
 	if err := c.checkFlags(&call.form); err != nil {
 		return nil, nil, err
 	}
 	call.oneway = call.form.dialect == transport.Header && call.form.sequence == header.OnewaySequence
-	var refusal *ApplicationException
-	if errors.As(err, &refusal) {
+	if refusal != nil {
 		call.seq = int32(call.form.sequence)
 		return nil, refusal, nil
-	} else if err != nil {
-		return nil, nil, err
 	}
+	call.size = max(call.size, cap(message)) // it is more than the frame if it was compressed
 	m, n := call.form.envelope(message)
 	if n < 0 {
 		return nil, nil, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(n)}

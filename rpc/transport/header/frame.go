@@ -87,8 +87,9 @@ type Frame struct {
 	Payload    []byte      // as it stands: transformed, if there are Transforms
 }
 
-// maxTransforms bounds the transforms of a frame; there are fewer kinds.
-const maxTransforms = 8
+// maxTransforms bounds the transforms of a frame. Known peers apply one, and
+// each may multiply what undoing costs.
+const maxTransforms = 2
 
 // Parse parses a frame, which starts with the magic number, into f. The
 // Transforms of f keep their memory. An error is a [*diag.Fault] with the
