@@ -129,15 +129,15 @@ func TestAMessageMustArriveInTime(t *testing.T) {
 func TestIdleConnectionsAreClosedWhenAskedFor(t *testing.T) {
 	var l logs
 	slow := raw("slow", func(_ context.Context, args, dst []byte) ([]byte, error) {
-		time.Sleep(60 * time.Millisecond)
+		time.Sleep(600 * time.Millisecond)
 		return append(dst, args...), nil
 	})
-	_, address := listen(t, []rpc.Method{slow}, rpc.IdleTimeout(20*time.Millisecond), l.option())
+	_, address := listen(t, []rpc.Method{slow}, rpc.IdleTimeout(250*time.Millisecond), l.option())
 	p := connect(t, address, true)
 	p.send(p.call("slow", 1, "a connection with a running call is not idle"))
 	p.want(1, "a connection with a running call is not idle")
 	p.wantClosed()
-	l.await(t, "idle for 20ms")
+	l.await(t, "idle for 250ms")
 }
 
 func TestAConnectionTooManyIsToldSo(t *testing.T) {

@@ -1,8 +1,8 @@
 package rpc
 
 import (
-	"context"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
