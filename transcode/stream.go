@@ -14,8 +14,8 @@ import (
 // CopyJSON and CopyThrift.
 //
 // Both work alike: a value that lies whole in the window on the input is
-// converted by the functions for values in memory; one that does not is taken
-// apart, and each of its parts is tried in turn.
+// converted by the functions for values in memory; one that does not, or whose output is
+// many times the window, is taken apart, and each of its parts is tried in turn.
 
 // Stats says how far a streaming conversion has come.
 type Stats struct {
@@ -87,8 +87,9 @@ func (c *Converter) CopyJSON(ctx context.Context, w io.Writer, r io.Reader, opts
 //
 // A Thrift list has its length before its elements, so a struct can be written
 // only once it is whole: each must fit in MaxSize bytes, and that much is held. The input is
-// held as in [Converter.CopyJSON], and errors are as there. [Converter.CopyThriftAt] has no
-// such bound.
+// held as in [Converter.CopyJSON], and errors are as there; names of members, known or not, and
+// values of another JSON kind than their type has are held whole too, and must fit in MaxSize
+// bytes each. [Converter.CopyThriftAt] does not hold structs.
 func (c *Converter) CopyThrift(ctx context.Context, w io.Writer, r io.Reader, opts ...StreamOption) (Stats, error) {
 	return c.copyThrift(ctx, r, &streamOutput{w: w}, opts)
 }
@@ -214,7 +215,7 @@ type outcome uint8
 const (
 	done       outcome = iota
 	broken             // the fault is set
-	incomplete         // the piece goes on beyond the window; nothing has changed
+	incomplete         // the piece must be taken apart: it goes on beyond the window, or its output is long; nothing has changed
 )
 
 // mark is what a conversion that is given up must restore.
@@ -240,7 +241,8 @@ func (s *stream) restore(m mark) {
 // values in memory do.
 type step func(dst []byte, p int) ([]byte, int)
 
-// prepare lets steps read from in, which is the window or its front.
+// prepare lets steps read from in, which is the window or its front, and bounds
+// the output only by what must be held.
 func (s *stream) prepare(in []byte) {
 	s.state.in, s.state.limit = in, math.MaxInt
 	if s.out.held > 0 {
@@ -248,16 +250,33 @@ func (s *stream) prepare(in []byte) {
 	}
 }
 
-// piece converts one piece of in, which is the window or its front.
-func (s *stream) piece(in []byte, convert step) outcome {
+// expansion is how many times the window the output of a piece may take before
+// the piece is taken apart: few bytes of input can stand for many defaults.
+const expansion = 16
+
+// softLimit is the limit on the output of a piece that can be taken apart.
+func (s *stream) softLimit() int { return len(s.out.buf) + expansion*s.opts.window }
+
+// piece converts one piece of in, which is the window or its front. The piece
+// cannot be taken apart.
+func (s *stream) piece(in []byte, convert step) outcome { return s.attempt(in, false, convert) }
+
+// attempt is piece; with divisible set, one whose output is long is incomplete too.
+func (s *stream) attempt(in []byte, divisible bool, convert step) outcome {
 	m := s.mark()
 	s.prepare(in)
+	soft := divisible && s.softLimit() < s.state.limit
+	if soft {
+		s.state.limit = s.softLimit()
+	}
 	dst, p := convert(s.out.buf, s.p)
 	if p >= 0 {
 		s.out.buf, s.p = dst, p
 		return done
 	}
-	if s.state.fault.Code != diag.UnexpectedEOF || s.src.done() || s.src.full {
+	switch code := s.state.fault.Code; {
+	case code == diag.SizeLimit && soft:
+	case code != diag.UnexpectedEOF, s.src.done(), s.src.full:
 		s.failed()
 		return broken
 	}
@@ -273,6 +292,7 @@ func (s *stream) run(in []byte, limit int, convert step) (n int) {
 		return 0
 	}
 	s.prepare(in)
+	s.state.limit = min(s.state.limit, s.softLimit())
 	for n < limit && len(s.out.buf) < s.out.size {
 		m := s.mark()
 		dst, p := convert(s.out.buf, s.p)

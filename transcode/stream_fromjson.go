@@ -44,6 +44,7 @@ func (s *thriftStream) all() {
 // many converts the objects that lie whole in the window after the first one;
 // in an array each with the comma behind it.
 func (s *thriftStream) many(inArray bool) {
+	limit := s.softLimit()
 	s.stats.Values += int64(s.run(s.tokens(), math.MaxInt, func(dst []byte, p int) ([]byte, int) {
 		if p = s.r.space(p); p == len(s.r.in) || s.r.in[p] != '{' {
 			return dst, failed
@@ -53,7 +54,7 @@ func (s *thriftStream) many(inArray bool) {
 			dst = append(dst, 0, 0, 0, 0)
 		}
 		if s.out.at == nil {
-			s.r.limit = len(dst) + s.conv.opts.maxSize
+			s.r.limit = min(limit, len(dst)+s.conv.opts.maxSize)
 		}
 		if dst, p = s.r.value(dst, p, &s.conv.root); p < 0 {
 			return dst, p
@@ -163,11 +164,11 @@ func (s *thriftStream) comma(end byte) (more, ok bool) {
 
 // value reads the value at p, before which no white space stands.
 func (s *thriftStream) value(t *typ) bool {
-	if o := s.whole(t); o != incomplete {
+	if o := s.attempt(s.tokens(), true, s.step(t)); o != incomplete {
 		return o == done
 	}
 	if s.p == len(s.src.visible()) && !s.more() {
-		return s.whole(t) == done // which says that nothing is there
+		return s.read(s.tokens(), t) == done // which says that nothing is there
 	}
 	switch first := s.src.visible()[s.p]; {
 	case t.kind == schema.Struct && first == '{':
@@ -183,12 +184,13 @@ func (s *thriftStream) value(t *typ) bool {
 	return s.read(s.src.visible(), t) == done
 }
 
-// whole reads the value at p if it lies in the window.
-func (s *thriftStream) whole(t *typ) outcome { return s.read(s.tokens(), t) }
-
 // read reads the value at p if it lies in in.
 func (s *thriftStream) read(in []byte, t *typ) outcome {
-	return s.piece(in, func(dst []byte, p int) ([]byte, int) { return s.r.value(dst, p, t) })
+	return s.piece(in, s.step(t))
+}
+
+func (s *thriftStream) step(t *typ) step {
+	return func(dst []byte, p int) ([]byte, int) { return s.r.value(dst, p, t) }
 }
 
 // structure reads an object that exceeds the window.

@@ -154,6 +154,46 @@ func TestAStructThatAPlainWriterCannotTakeInPartsIsBounded(t *testing.T) {
 	}
 }
 
+func TestManyDefaultsOfAFewBytesAreNotHeldAtOnce(t *testing.T) {
+	text := strings.Repeat("x", 4000)
+	inner := structOf("Inner", schema.NewField(schema.FieldSpec{ID: 1, Name: "s", Type: tString,
+		Requiredness: schema.Optional, Default: &schema.Value{String: text}}))
+	def := structOf("Outer", field(1, "list", schema.ListOf(inner.Type())))
+	c := converter(t, def, transcode.WriteDefaults())
+	const n = 50000
+	thrift := "\x0f\x00\x01\x0c" + be32(n) + strings.Repeat("\x00", n) + "\x00"
+	json := `{"list":[` + strings.Repeat("{},", n-1) + "{}]}"
+	for _, x := range []struct {
+		name    string
+		convert func(w *nowhere) error
+		want    int
+	}{
+		{"to JSON", func(w *nowhere) error {
+			_, err := c.CopyJSON(context.Background(), w, strings.NewReader(thrift))
+			return err
+		}, len(`{"list":[]}`) + n*len(`{"s":"",}`+text)},
+		{"to Thrift", func(w *nowhere) error {
+			_, err := c.CopyThriftAt(context.Background(), w, strings.NewReader(json))
+			return err
+		}, 8 + n*(8+len(text)) + 1},
+	} {
+		var out nowhere
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := x.convert(&out)
+		runtime.ReadMemStats(&after)
+		if err != nil || out.end != int64(x.want) {
+			t.Errorf("%s: %d bytes instead of %d, %v", x.name, out.end, x.want, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 3*heapBound {
+			t.Errorf("%s: %d bytes were allocated for %d of output", x.name, took, out.end)
+		}
+	}
+	streamsToJSON(t, c, []byte("\x0f\x00\x01\x0c"+be32(150)+strings.Repeat("\x00", 150)+"\x00\x00"))
+	streamsToThrift(t, c, []byte(`{"list":[`+strings.Repeat("{},", 150)+`{"s":"y"},{}]} {}`))
+	streamsToThrift(t, c, []byte(`{"list":[`+strings.Repeat("{},", 150)+`{"s":1},{}]} {}`))
+}
+
 func TestKeysThatStandTwiceAreFoundInLongMapsUpToALimit(t *testing.T) {
 	entries := func(n int, key func(i int) int) string {
 		var b strings.Builder

@@ -97,7 +97,7 @@ func (s *jsonStream) one() bool {
 
 // value writes the value at p.
 func (s *jsonStream) value(t *typ) bool {
-	if o := s.whole(t); o != incomplete {
+	if o := s.attempt(s.src.visible(), true, s.step(t)); o != incomplete {
 		return o == done
 	}
 	switch t.kind {
@@ -115,7 +115,11 @@ func (s *jsonStream) value(t *typ) bool {
 
 // whole writes the value at p if it lies in the window.
 func (s *jsonStream) whole(t *typ) outcome {
-	return s.piece(s.src.visible(), func(dst []byte, p int) ([]byte, int) { return s.w.value(dst, p, t) })
+	return s.piece(s.src.visible(), s.step(t))
+}
+
+func (s *jsonStream) step(t *typ) step {
+	return func(dst []byte, p int) ([]byte, int) { return s.w.value(dst, p, t) }
 }
 
 // atom gets a value that is converted as a whole into the window. If it cannot,
