@@ -29,6 +29,7 @@
 // A list or set in a path, query, header, cookie or form repeats or is split at
 // commas; a struct or map there is JSON text. A form is
 // application/x-www-form-urlencoded or multipart/form-data, without its files; on routes that take one, its fields stand for the keys of a body.
+// A query or urlencoded form has at most 10,000 pairs.
 //
 // On routes of annotations, names in JSON are those that api.key, go.tag and their like give, and
 // api.js_conv and its like change values, as package transcode says, whose options [Conversion]

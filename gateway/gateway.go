@@ -168,11 +168,19 @@ func (g *Gateway) callBound(ctx context.Context, w http.ResponseWriter, r *http.
 func (r *Request) check(b *binding) error {
 	switch {
 	case b.uses[transcode.InQuery] && !r.CheckQuery():
-		return &transcode.PartError{Place: transcode.InQuery, Fault: diag.NewFault(diag.Syntax, -1, "the query cannot be read")}
+		return &transcode.PartError{Place: transcode.InQuery, Fault: r.query.fault("query")}
 	case r.isForm && !r.CheckForm():
-		return &failure{http.StatusBadRequest, "the form cannot be read"}
+		return &failure{http.StatusBadRequest, r.form.fault("form").Detail}
 	}
 	return nil
+}
+
+// fault says why the query or form cannot be read.
+func (v *values) fault(what string) *diag.Fault {
+	if v.crowded {
+		return diag.NewFault(diag.SizeLimit, -1, "the "+what+" has more than "+strconv.Itoa(maxPairs)+" pairs")
+	}
+	return diag.NewFault(diag.Syntax, -1, "the "+what+" cannot be read")
 }
 
 // requestBody is the body of a request.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -257,6 +258,31 @@ func TestRefusedRequestsSayWhy(t *testing.T) {
 		"GET /files/" + strings.Repeat("x", 100),
 		"GET /hello\nX-Long: " + strings.Repeat("x", 300),
 	}))
+}
+
+func TestQueriesAndFormsOfTooManyPairsAreRefusedUnread(t *testing.T) {
+	g, b := newItems(t, gateway.MaxBody(8<<20), gateway.MaxURI(1<<20))
+	const form = "POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=x"
+	for _, x := range []struct{ request, want string }{
+		{form + strings.Repeat("&a", 9999), "< 200"},
+		{form + strings.Repeat("&a", 10000), `"the form has more than 10000 pairs"`},
+		{"GET /lists?numbers=1" + strings.Repeat("&a", 9999), "< 200"},
+		{"GET /lists?numbers=1" + strings.Repeat("&a", 10000), `"status":400,"detail":"the query has more than 10000 pairs"`},
+	} {
+		if got := exchange(g, b, x.request); !strings.Contains(got, x.want) {
+			t.Errorf("%.60s…: %s, want %s", x.request, got[len(x.request):], x.want)
+		}
+	}
+	body := []byte(strings.Repeat("a&", 4<<20))
+	var r gateway.Request
+	r.Reset(httptest.NewRequest("POST", "/", nil), body, true, nil, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	whole := r.CheckForm()
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; whole || took > 2*uint64(len(body)) {
+		t.Errorf("a form of %d bytes is whole: %t, and took %d", len(body), whole, took)
+	}
 }
 
 func TestOutcomesBecomeReplies(t *testing.T) {

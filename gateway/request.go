@@ -104,7 +104,8 @@ func (r *Request) Body() []byte { return r.body }
 // URI returns path and query of the request.
 func (r *Request) URI() string { return r.http.URL.RequestURI() }
 
-// CheckQuery reports whether all of the query can be read.
+// CheckQuery reports whether all of the query can be read. Nothing of one with
+// more than 10,000 pairs can.
 func (r *Request) CheckQuery() bool {
 	r.query.parse(r.http.URL.RawQuery)
 	return !r.query.broken
@@ -121,6 +122,7 @@ func (r *Request) CheckForm() bool {
 // values are the pairs of a query or form, as net/url takes them apart.
 type values struct {
 	parsed, broken bool
+	crowded        bool                // broken because there are too many pairs
 	names, texts   []string            // of the pairs
 	text           []byte              // of the last value with escapes
 	found          []string            // what get has returned so far of names that stand repeatedly
@@ -170,6 +172,10 @@ func (v *values) parse(text string) {
 		return
 	}
 	v.parsed = true
+	if strings.Count(text, "&") >= maxPairs {
+		v.broken, v.crowded = true, true
+		return
+	}
 	for i := 0; i < len(text); i++ {
 		start, equals, escaped, broken := i, -1, false, false
 		for ; i < len(text) && text[i] != '&'; i++ {
@@ -224,6 +230,10 @@ func (v *values) parts(body []byte, boundary string) {
 		v.broken = true
 	}
 }
+
+// maxPairs is how many pairs a query or form may have, empty ones included, as
+// net/url bounds them: each takes many times the memory of its text.
+const maxPairs = 10000
 
 // manyPairs is the number of pairs from which on an index is worth its making.
 const manyPairs = 64
