@@ -239,7 +239,11 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 	if code != exitOK || stdout != "{\"3\":4}\n" {
 		t.Errorf("arguments from standard input: %d %s", code, stdout)
 	}
+	deadline := time.Now().Add(10 * time.Second)
 	for len(books.Notes()) == 0 { // a oneway call takes effect some time after it was made
+		if time.Now().After(deadline) {
+			t.Fatal("the oneway call note took no effect")
+		}
 		time.Sleep(time.Millisecond)
 	}
 }
