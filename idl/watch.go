@@ -19,6 +19,10 @@ import (
 // A file is looked at by its size and time of change, and read if these are
 // new; only a change of its text counts. Symbolic links are followed each time. A file that appears in a place where an
 // include is searched earlier is not noticed.
+//
+// What a file holds at that moment counts: a .thrift file that an editor truncates before it
+// writes it anew may be an empty file, which is valid IDL, until the next look. Writing to a
+// temporary file and renaming it avoids that.
 func (s *Source) Watch(ctx context.Context, interval time.Duration) {
 	ticker := time.NewTicker(max(interval, time.Millisecond))
 	defer ticker.Stop()
