@@ -27,7 +27,8 @@ import (
 // not; unknown fields are left out. Without a schema a message is a
 // map[int32]any by number, of which a field that stands several times is a []any;
 // a varint and a fixed64 are uint64, a fixed32 uint32, bytes []byte. Memory is
-// in proportion to the message, at most some hundred bytes for each of its bytes.
+// in proportion to the message, at most some hundred bytes for each of its bytes;
+// more merging than the package allows (see its doc) is a SizeLimit.
 func (v Value) Any() (any, error) {
 	switch v.kind {
 	case noNode:
@@ -35,7 +36,7 @@ func (v Value) Any() (any, error) {
 	case badNode:
 		return nil, v.expect("")
 	}
-	p := place{Node: v.Node, typ: v.schema}
+	p := place{Node: v.Node, typ: v.schema, merges: mergingFor(len(v.data))}
 	var out any
 	var f *diag.Fault
 	switch {

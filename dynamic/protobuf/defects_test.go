@@ -2,6 +2,7 @@ package protobuf_test
 
 import (
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -240,5 +241,66 @@ func TestDefectEmptyPackedRecordsTakeStack(t *testing.T) {
 	var tree protobuf.Tree
 	if err := tree.Load(v); err != nil || tree.Root().Get(protobuf.Name("c")).Len() != 1 {
 		t.Error(err)
+	}
+}
+
+func TestDefectMergingCopiesTheMessageOnEachLevel(t *testing.T) {
+	node := schema.NewStruct(schema.DeclSpec{Name: "Node"}, schema.PlainStruct)
+	typ := node.Type()
+	node.Complete([]*schema.Field{
+		schema.NewField(schema.FieldSpec{ID: 1, Name: "next", Type: typ}),
+		schema.NewField(schema.FieldSpec{ID: 2, Name: "text", Type: schema.Basic(schema.Binary)}),
+		schema.NewField(schema.FieldSpec{ID: 3, Name: "by", Type: schema.MapOf(schema.Basic(schema.I32), typ)}),
+	})
+	text := protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), make([]byte, 256<<10))
+	twice := text // the message stands twice on each of 1000 levels
+	for range 1000 {
+		twice = append(protowire.AppendBytes([]byte{0x0a}, twice), 0x0a, 0)
+	}
+	split, late := text, text // the value of an entry stands twice; it stands before its key
+	for range 400 {
+		split = protowire.AppendBytes([]byte{0x1a}, append(protowire.AppendBytes([]byte{8, 1, 0x12}, split), 0x12, 0))
+		late = protowire.AppendBytes([]byte{0x1a}, append(protowire.AppendBytes([]byte{0x12}, late), 8, 1))
+	}
+	trimmer, err := protobuf.NewTrimmer(typ, typ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree protobuf.Tree
+	load := func(b []byte) error { return tree.Load(protobuf.NewValue(typ, b)) }
+	open := func(b []byte) error { return tree.Open(protobuf.NewValue(typ, b)) }
+	for _, x := range []struct {
+		name string
+		b    []byte
+		do   func(b []byte) error
+	}{
+		{"Trimmer.Append", twice, func(b []byte) error { _, err := trimmer.Append(nil, b); return err }},
+		{"Trimmer.Append of a map", split, func(b []byte) error { _, err := trimmer.Append(nil, b); return err }},
+		{"Any of a map", split, func(b []byte) error { _, err := protobuf.NewValue(typ, b).Any(); return err }},
+		{"Tree.Load", twice, load},
+		{"Tree.Load of a map", split, load},
+		{"Tree.Load of a map with late keys", late, load},
+		{"Tree.Open", twice, open},
+		{"Tree.Open of a map", split, open},
+		{"Tree.Open of a map with late keys", late, open},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := x.do(x.b)
+		runtime.ReadMemStats(&after)
+		if diag.CodeOf(err) != diag.SizeLimit {
+			t.Errorf("%s: %v", x.name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 64*uint64(len(x.b)) {
+			t.Errorf("%s took %d bytes of memory for %d", x.name, took, len(x.b))
+		}
+	}
+	// A few levels are merged, whatever the size.
+	few := text
+	for range 4 {
+		few = append(protowire.AppendBytes([]byte{0x0a}, few), 0x0a, 0)
+	}
+	if _, err := trimmer.Append(nil, few); err != nil || load(few) != nil || open(few) != nil {
+		t.Error("messages merged on a few levels are refused", err)
 	}
 }

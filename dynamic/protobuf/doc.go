@@ -25,6 +25,11 @@
 //   - Enums are open, also those of proto2. Text is not checked to be UTF-8.
 //   - A message that does not hold a field has no value there: zero is not made up.
 //
+// Merging copies what is merged, on each level anew. [Value.Any], [Tree.Load],
+// [Tree.Open] and [Trimmer.Append], which go down all levels, copy up to 8 times
+// the message and 256 KiB for that; a message that takes more is a SizeLimit. Other
+// methods copy at most the message for each step of a path.
+//
 // A list or map that stands alone, outside of a message, is written as the
 // field 1 of one. A list or map that a path led to is the stretch of its
 // message from its first element or entry to its last; other fields may stand in

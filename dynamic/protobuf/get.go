@@ -68,8 +68,9 @@ func (p *Path) Get(n Node) (Value, error) {
 // its last record. Without a schema what a field holds is a list of its records.
 type place struct {
 	Node
-	typ *schema.Type
-	at  int // of data in the input, -1 in a copy
+	typ    *schema.Type
+	at     int      // of data in the input, -1 in a copy
+	merges *merging // nil where one step down is all that is merged
 }
 
 // fault makes the fault for a code at a place in data.
@@ -231,12 +232,37 @@ func (p *place) merged(o *occurrence, t *schema.Type, oneof *schema.Oneof, depth
 		pos = r.next
 		switch {
 		case r.number == o.number && fits(t, r.wire):
+			if f := p.spend(r.end-r.value, r.start); f != nil {
+				return nil, f
+			}
 			out = append(out, p.data[r.value:r.end]...)
 		case oneof != nil && isRival(oneof, r):
 			out = out[:0]
 		}
 	}
 	return out, nil
+}
+
+// merging is what an operation that goes down all levels may copy to merge
+// messages. A message that stands twice on every level would otherwise be copied
+// once for each of them, a thousand times.
+type merging struct {
+	left int64 // bytes
+	met  bool  // a check has met what is going to be copied
+}
+
+// mergingFor returns what a message of n bytes may take.
+func mergingFor(n int) *merging { return &merging{left: 8*int64(n) + 256<<10} }
+
+// spend counts n bytes that are copied for what stands at data[pos:].
+func (p *place) spend(n, pos int) *diag.Fault {
+	if p.merges == nil {
+		return nil
+	}
+	if p.merges.left -= int64(n); p.merges.left < 0 {
+		return diag.NewFault(diag.SizeLimit, p.offset(pos), "too much of the message would have to be copied to merge what stands twice")
+	}
+	return nil
 }
 
 // element goes to an element of a list.

@@ -269,6 +269,7 @@ func (p place) check(depth int) *diag.Fault {
 	case p.kind < bytesNode || p.kind == bytesNode && p.typ != nil && p.typ.Kind() != schema.Struct:
 		return nil
 	}
+	var seen uint64
 	for pos := 0; pos < len(p.data); {
 		r, code := readRecord(p.data, pos, depth)
 		if code < 0 {
@@ -289,6 +290,11 @@ func (p place) check(depth int) *diag.Fault {
 				continue
 			}
 			t = field.Type()
+			if t.Kind() == schema.Struct && p.merges != nil {
+				bit := uint64(1) << (field.Index() % 64) // one for several fields: met is too often true then
+				p.merges.met = p.merges.met || seen&bit != 0
+				seen |= bit
+			}
 		}
 		if f := p.checkRecord(r, t, depth); f != nil {
 			if field != nil {
@@ -307,6 +313,10 @@ func (p place) checkRecord(r record, t *schema.Type, depth int) *diag.Fault {
 		e, at, code := readEntry(p.data, &r, t, depth-1)
 		if code < 0 {
 			return p.fault(code, at)
+		}
+		if p.merges != nil && t.Elem().Kind() == schema.Struct && !p.merges.met {
+			_, _, plain := readPlainEntry(p.data, &r, t, depth-1)
+			p.merges.met = !plain
 		}
 		for pos := r.value; pos < r.end; { // all that stands of the value, whatever counts
 			part, _ := readRecord(p.data[:r.end], pos, depth-1)

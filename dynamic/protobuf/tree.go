@@ -30,6 +30,7 @@ type Tree struct {
 	own    []byte // the bytes of what was put into the tree, or merged
 	nodes  []node // nodes[0] is nobody, nodes[1] the root
 	schema *schema.Type
+	merges merging  // of the message that is being loaded
 	seen   []uint32 // scratch for taking messages apart, a stack: the fields' nodes
 	table  []uint32 // scratch for finding keys that stand twice
 	seed   maphash.Seed
@@ -95,25 +96,36 @@ func (t *Tree) Reset() {
 }
 
 // Load takes the message, list or map v apart, all the way down. After an error
-// the tree is empty.
+// the tree is empty. More merging than the package allows (see its doc) is a
+// SizeLimit.
 func (t *Tree) Load(v Value) error {
 	f := t.start(v)
 	if f == nil {
-		l := loader{t: t, deep: true}
-		f = l.parts(1, t.schema, maxDepth)
+		f = t.load()
 	}
 	return t.finish(f)
 }
 
 // Open checks v as Load does, and takes it apart as its parts are reached: less
-// work if they are few.
+// work if they are few. If something has to be merged it is Load.
 func (t *Tree) Open(v Value) error {
 	f := t.start(v)
 	if f == nil {
-		p := place{Node: v.Node, typ: v.schema}
-		f = p.check(maxDepth)
+		t.merges = *mergingFor(len(v.data))
+		p := place{Node: v.Node, typ: v.schema, merges: &t.merges}
+		if f = p.check(maxDepth); f == nil && t.merges.met {
+			// A tree that would get too large is refused here: later nobody is told.
+			f = t.load()
+		}
 	}
 	return t.finish(f)
+}
+
+// load makes all parts.
+func (t *Tree) load() *diag.Fault {
+	t.merges = *mergingFor(len(t.src))
+	l := loader{t: t, deep: true, merges: &t.merges}
+	return l.parts(1, t.schema, maxDepth)
 }
 
 func (t *Tree) finish(f *diag.Fault) error {

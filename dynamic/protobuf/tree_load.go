@@ -14,8 +14,9 @@ import (
 
 // loader makes nodes.
 type loader struct {
-	t    *Tree
-	deep bool // make the parts of parts too
+	t      *Tree
+	deep   bool // make the parts of parts too
+	merges *merging
 }
 
 // expand makes the parts of an item that has none yet, and reports whether that
@@ -34,7 +35,7 @@ func (t *Tree) expand(i Item) bool {
 // parts makes the parts of the node at, which has the type typ.
 func (l *loader) parts(at uint32, typ *schema.Type, depth int) *diag.Fault {
 	n := &l.t.nodes[at]
-	p := place{typ: typ, at: int(n.start)}
+	p := place{typ: typ, at: int(n.start), merges: l.merges}
 	p.data, p.number = l.t.buffer(n)[n.start:n.end], int32(n.label)
 	if n.flags&owned != 0 {
 		p.at = -1
@@ -293,20 +294,26 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 	return nil
 }
 
-// plainEntry adds an entry that can be used as it stands: a key and a value,
-// nothing else. It returns 0 for others.
+// plainEntry adds an entry that can be used as it stands. It returns 0 for others.
 func (s *siblings) plainEntry(p place, r *record, depth int) uint32 {
-	b := p.data[:r.end]
+	key, v, ok := readPlainEntry(p.data, r, p.typ, depth)
+	if !ok {
+		return 0
+	}
+	return s.add(kindOf(p.typ.Elem()), v.wire, s.base+uint32(key.start), v.value, v.end)
+}
+
+// readPlainEntry reads the entry of a map of type t in a record of b, if it is a
+// key and a value, nothing else.
+func readPlainEntry(b []byte, r *record, t *schema.Type, depth int) (key, value record, ok bool) {
+	b = b[:r.end]
 	key, code := readRecord(b, r.value, depth)
-	if code < 0 || key.number != 1 || key.next == r.end || key.wire != wireOf(p.typ.Key()) {
-		return 0
+	if code < 0 || key.number != 1 || key.next == r.end || key.wire != wireOf(t.Key()) {
+		return key, value, false
 	}
-	elem := p.typ.Elem()
-	v, code := readRecord(b, key.next, depth)
-	if code < 0 || v.number != 2 || v.next != r.end || v.wire != wireOf(elem) || !stands(b[key.value:key.end], p.typ.Key()) {
-		return 0
-	}
-	return s.add(kindOf(elem), v.wire, s.base+uint32(key.start), v.value, v.end)
+	value, code = readRecord(b, key.next, depth)
+	ok = code == 0 && value.number == 2 && value.next == r.end && value.wire == wireOf(t.Elem()) && stands(b[key.value:key.end], t.Key())
+	return key, value, ok
 }
 
 // entry adds an entry, which is written anew.
@@ -327,6 +334,9 @@ func (s *siblings) copiedEntry(p place, e *mapEntry, depth int) *diag.Fault {
 	k := kindOf(elem)
 	part := p
 	if f := part.takeEntry(e, depth); f != nil {
+		return f
+	}
+	if f := p.spend(len(part.data), e.at); f != nil {
 		return f
 	}
 	t := s.t

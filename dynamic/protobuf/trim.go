@@ -15,11 +15,12 @@ import (
 // b; it aliases nothing, and dst must not overlap b. After an error dst is
 // returned as it was. Nothing is allocated if dst has room for the whole
 // message, unless messages have to be merged or a oneof loses some of its members.
+// More merging than the package allows (see its doc) is a SizeLimit.
 //
 // What the result means is what the message means, without what is dropped: a
 // member of a oneof that a dropped one had unset stays unset.
 func (t *Trimmer) Append(dst, b []byte) ([]byte, error) {
-	c := cutter{slices.Grow(dst, len(b))}
+	c := cutter{dst: slices.Grow(dst, len(b)), size: len(b)}
 	p := place{Node: NewMessage(b), typ: t.from}
 	if f := c.message(p, t.root, maxDepth); f != nil {
 		return dst, f
@@ -33,7 +34,11 @@ func (t *Trimmer) Append(dst, b []byte) ([]byte, error) {
 	return c.dst, nil
 }
 
-type cutter struct{ dst []byte }
+type cutter struct {
+	dst    []byte
+	size   int      // of the whole message
+	merges *merging // nil until something may have to be merged
+}
 
 // message copies what is kept of a message.
 func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
@@ -122,6 +127,10 @@ func (c *cutter) nested(p place, k *cut, r *record, depth int) *diag.Fault {
 // carefully is message where fields stand several times or unset each other:
 // what counts is found out before.
 func (c *cutter) carefully(p place, k *cut, depth int) *diag.Fault {
+	if c.merges == nil {
+		c.merges = mergingFor(c.size)
+	}
+	p.merges = c.merges
 	counts, f := p.counts(k, depth)
 	if f != nil {
 		return f
@@ -195,6 +204,7 @@ func (k *cut) oneof(number int32) *schema.Oneof {
 }
 
 // required looks for a message in p, or p itself, that lacks a required field.
+// Cutting has merged what was to be merged, so this copies nothing of p.
 func (p place) required(depth int) *diag.Fault {
 	if depth <= 0 {
 		return p.fault(protowire.ErrDepth, 0)
