@@ -6,11 +6,12 @@ import (
 	"iter"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
-// This file holds the layout of frames. All fixed fields are big-endian:
+// This file holds the layout of frames:
 //
-//	u16 magic · u16 flags · u32 sequence id · u16 length of what follows in words of four bytes:
+//	the prefix of package transport
 //	varint protocol · varint count and ids of transforms · blocks of key/value pairs · zeros
 //	the payload, a message with an envelope of its own
 
@@ -25,9 +26,6 @@ const MaxFrame = 0x3FFFFFFF
 const lengthSize = 4
 
 func putLength(b []byte, n int) { binary.BigEndian.PutUint32(b, uint32(n)) }
-
-// fixedSize is the size of what every frame starts with, in bytes.
-const fixedSize = 10
 
 // maxHeader is the largest header that is written, in bytes: the least that a
 // known peer (Apache's C++ library) accepts.
@@ -96,20 +94,13 @@ const maxTransforms = 2
 // offset in b.
 func (f *Frame) Parse(b []byte) error {
 	*f = Frame{Transforms: f.Transforms[:0]}
-	if len(b) < fixedSize {
-		return diag.NewFault(diag.UnexpectedEOF, len(b), fmt.Sprintf("a frame of %d bytes is too short for its header", len(b)))
+	prefix, err := transport.ParsePrefix(b, Magic)
+	if err != nil {
+		return err
 	}
-	if m := binary.BigEndian.Uint16(b); m != Magic {
-		return diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the frame starts with %#04x, not %#04x", m, Magic))
-	}
-	f.Flags = binary.BigEndian.Uint16(b[2:])
-	f.SequenceID = binary.BigEndian.Uint32(b[4:])
-	end := fixedSize + 4*int(binary.BigEndian.Uint16(b[8:]))
-	if end > len(b) {
-		return diag.NewFault(diag.UnexpectedEOF, 8, fmt.Sprintf("the header ends %d bytes behind the frame", end-len(b)))
-	}
-	f.Payload = b[end:]
-	p := parser{b: b[:end], i: fixedSize}
+	f.Flags, f.SequenceID = prefix.Flags, prefix.SequenceID
+	f.Payload = b[prefix.End:]
+	p := parser{b: b[:prefix.End], i: transport.PrefixSize}
 	f.Protocol = Protocol(p.varint())
 	n := p.varint()
 	if n > maxTransforms {
@@ -118,7 +109,7 @@ func (f *Frame) Parse(b []byte) error {
 	for range min(n, maxTransforms) {
 		f.Transforms = append(f.Transforms, Transform(p.varint()))
 	}
-	for p.fault == nil && p.i < end {
+	for p.fault == nil && p.i < prefix.End {
 		switch p.varint() {
 		case pairsBlock:
 			f.Headers = p.pairs()
@@ -242,9 +233,7 @@ type Outgoing struct {
 // payload goes behind. Pairs that do not fit into the 64 KiB that all peers
 // take are an error, and dst is returned.
 func (o *Outgoing) Append(dst []byte) ([]byte, error) {
-	b := append(dst, 0, 0, 0, 0, Magic>>8, Magic&0xFF, byte(o.Flags>>8), byte(o.Flags))
-	b = binary.BigEndian.AppendUint32(b, o.SequenceID)
-	b = append(b, 0, 0) // the header's length
+	b := transport.AppendPrefix(dst, Magic, o.Flags, o.SequenceID)
 	from := len(b)
 	b = binary.AppendUvarint(b, uint64(o.Protocol))
 	if o.Transform == None {
@@ -254,13 +243,10 @@ func (o *Outgoing) Append(dst []byte) ([]byte, error) {
 	}
 	b = appendPairs(b, pairsBlock, o.Headers) // first: Apache's libraries know no other block
 	b = appendPairs(b, persistentBlock, o.Persistent)
-	for (len(b)-from)%4 != 0 {
-		b = append(b, paddingBlock)
+	b, err := transport.SealHeader(b, from, maxHeader)
+	if err != nil {
+		return dst, err
 	}
-	if len(b)-from > maxHeader {
-		return dst, diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("a header of %d bytes, more than the %d that all peers take", len(b)-from, maxHeader))
-	}
-	binary.BigEndian.PutUint16(b[from-2:], uint16((len(b)-from)/4))
 	return b, nil
 }
 

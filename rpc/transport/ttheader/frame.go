@@ -7,19 +7,17 @@ import (
 	"math"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds the layout of frames. All numbers are big-endian:
 //
-//	u16 magic · u16 flags · u32 sequence id · u16 length of what follows in words of four bytes:
+//	the prefix of package transport
 //	u8 protocol · u8 count and u8 ids of transforms · blocks of headers · zeros
 //	the payload
 
 // Magic is the first word of a frame behind its length.
 const Magic = 0x1000
-
-// fixedSize is the size of what every frame starts with, in bytes.
-const fixedSize = 10
 
 // MaxHeader is the size of the largest header in bytes.
 const MaxHeader = math.MaxUint16 * 4
@@ -99,23 +97,16 @@ type Frame struct {
 // is a [*diag.Fault] with the offset in b.
 func (f *Frame) Parse(b []byte) error {
 	*f = Frame{}
-	if len(b) < fixedSize {
-		return diag.NewFault(diag.UnexpectedEOF, len(b), fmt.Sprintf("a frame of %d bytes is too short for its header", len(b)))
+	prefix, err := transport.ParsePrefix(b, Magic)
+	if err != nil {
+		return err
 	}
-	if m := binary.BigEndian.Uint16(b); m != Magic {
-		return diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the frame starts with %#04x, not %#04x", m, Magic))
-	}
-	f.Flags = binary.BigEndian.Uint16(b[2:])
-	f.SequenceID = binary.BigEndian.Uint32(b[4:])
-	end := fixedSize + 4*int(binary.BigEndian.Uint16(b[8:]))
-	if end > len(b) {
-		return diag.NewFault(diag.UnexpectedEOF, 8, fmt.Sprintf("the header ends %d bytes behind the frame", end-len(b)))
-	}
-	f.Payload = b[end:]
-	p := parser{b: b[:end], i: fixedSize}
+	f.Flags, f.SequenceID = prefix.Flags, prefix.SequenceID
+	f.Payload = b[prefix.End:]
+	p := parser{b: b[:prefix.End], i: transport.PrefixSize}
 	f.Protocol = Protocol(p.u8())
 	f.Transforms = p.bytes(int(p.u8()))
-	for p.fault == nil && p.i < end {
+	for p.fault == nil && p.i < prefix.End {
 		switch kind := p.u8(); kind {
 		case paddingBlock:
 		case stringsBlock:
@@ -279,9 +270,7 @@ func (o *Outgoing) Append(dst []byte) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return dst, err
 	}
-	b := append(dst, 0, 0, 0, 0, Magic>>8, Magic&0xFF, byte(o.Flags>>8), byte(o.Flags))
-	b = binary.BigEndian.AppendUint32(b, o.SequenceID)
-	b = append(b, 0, 0) // the header's length
+	b := transport.AppendPrefix(dst, Magic, o.Flags, o.SequenceID)
 	from := len(b)
 	b = append(b, byte(o.Protocol), 0)
 	if n := len(o.Strings); n > 0 {
@@ -299,13 +288,10 @@ func (o *Outgoing) Append(dst []byte) ([]byte, error) {
 	if o.Token != "" {
 		b = appendText(append(b, tokenBlock), o.Token)
 	}
-	for (len(b)-from)%4 != 0 {
-		b = append(b, paddingBlock)
+	b, err := transport.SealHeader(b, from, MaxHeader)
+	if err != nil {
+		return dst, err
 	}
-	if len(b)-from > MaxHeader {
-		return dst, diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("a header of %d bytes, more than %d", len(b)-from, MaxHeader))
-	}
-	binary.BigEndian.PutUint16(b[from-2:], uint16((len(b)-from)/4))
 	return b, nil
 }
 
