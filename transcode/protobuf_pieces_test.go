@@ -97,7 +97,15 @@ func TestMessagesInPiecesMeanWhatTheyMeanToGoogle(t *testing.T) {
 			t.Fatal(err)
 		}
 		text, err := c.AppendJSON(nil, wire)
-		want := read(t, md, wire)
+		want := dynamicpb.NewMessage(md)
+		if err2 := proto.Unmarshal(wire, want); err2 != nil {
+			// A piece may lack a required field that the next one, which another
+			// field of a oneof keeps away from it, holds.
+			if err == nil {
+				t.Fatalf("%x became %s, Google says %v", wire, text, err2)
+			}
+			return
+		}
 		if theirs, err2 := protojson.Marshal(want); err2 != nil {
 			// Merging may make a time, duration or Value of none.
 			if err == nil {
