@@ -32,7 +32,7 @@ func nesting(b *testing.B) (v protobuf.Value, partial *schema.Type) {
 		b.Fatal(err)
 	}
 	text := strings.Repeat("text", 8) + "zz"
-	simple := map[string]any{"byte": 127, "i64": 1 << 62, "double": 1.5, "i32": 1 << 30, "string": text, "binary": strings.Repeat("\x00\xff", 16)}
+	simple := map[string]any{"byte": 127, "i64": int64(1) << 62, "double": 1.5, "i32": 1 << 30, "string": text, "binary": strings.Repeat("\x00\xff", 16)}
 	var simples, numbers, texts []any
 	byText, byNumber, texted, simpled := map[any]any{}, map[any]any{}, map[any]any{}, map[any]any{}
 	for i := range 16 {
