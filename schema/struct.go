@@ -297,6 +297,9 @@ func (e *EnumDef) FullName() string { return e.spec.fullName() }
 // Type returns the type that e declares.
 func (e *EnumDef) Type() *Type { return &e.typ }
 
+// LongType returns e used as an i64: the type's Kind is I64, its Enum is e.
+func (e *EnumDef) LongType() *Type { return &Type{kind: I64, enum: e} }
+
 // Values returns the values in their declared order.
 func (e *EnumDef) Values() []*EnumValue { return e.values }
 

@@ -150,7 +150,8 @@ func (t *Type) Key() *Type { return t.key }
 // Struct returns the declaration of a struct, union or exception, nil for others.
 func (t *Type) Struct() *StructDef { return t.strct }
 
-// Enum returns the declaration of an enum, nil for others.
+// Enum returns the declaration of an enum, also of one that is used as an i64; nil
+// for others.
 func (t *Type) Enum() *EnumDef { return t.enum }
 
 // Typedef returns the typedef under whose name t is used, or nil.

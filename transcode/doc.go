@@ -46,7 +46,10 @@
 //
 // [Converter.CopyJSON], [Converter.CopyThrift] and [Converter.CopyThriftAt]
 // convert sequences of values, and values of any length, from a reader to a
-// writer in bounded memory.
+// writer in bounded memory. They are for JSON and Thrift's binary protocol. What has other formats
+// or options than a Converter is converted a value at a time, each whole in memory: messages of
+// Protobuf, requests and replies, and Thrift's compact protocol, which package
+// thriftwire/compact rewrites as binary.
 //
 // # Errors
 //
@@ -62,15 +65,17 @@
 // JSON object. A struct in a request some of whose fields have such annotations is a
 // request struct too: its fields with annotations come from these parts, where api.body names a key
 // of the body's outermost object, and the others from its own object in the body. If the
-// body does not have that object, the struct is there if one of its fields is.
-// Structs in lists and maps are JSON as it stands.
+// body does not have that object, the struct is there if one of its fields is. So are the
+// elements of lists and sets and the values of maps in the body; what they all ask for
+// is read once. Keys of maps, and structs that stand in other parts than the body, are JSON as it stands.
 //
 // Outside JSON a list or set is several values of one name, or the parts of a single one between
 // commas, or a JSON array; a map, struct or list of these is JSON. An empty value is an empty
 // text or list, and no number unless EmptyNumbers is given.
 //
 // A field of a reply goes where [AnnotatedReplyParts] says: to the status, a header field, a cookie, the
-// raw body, under another name or nowhere; else into the JSON of the body.
+// raw body, under another name or nowhere; else into the JSON of the body. What is in lists and maps
+// is JSON as it stands.
 //
 // # Users' own annotations
 //
@@ -102,7 +107,19 @@
 //	NoCopyString                   does not apply: values are copied once, to the caller's buffer
 //	ConvertException               ConvertExceptions, in NewHTTPMethod; Method returns which exception it is
 //	EncodeNullJSONForInfOrNan      NonFinite(NonFiniteNull)
+//	UseNativeSkip                  does not apply, and does nothing there either
+//
+// and those of its IDL parser:
+//
 //	MapFieldWay                    FieldNames (alias), none (name), FieldNames with AnyName (both)
 //	ParseServiceMode, ServiceName  the caller chooses among File.Services, or joins them by schema.CombineServices
+//	ParseFunctionMode              does not apply: NewMethod compiles what the caller names
+//	ParseEnumAsInt64               thriftidl.EnumsAsI64
 //	UseDefaultValue                WriteAbsent and WriteDefaults write declared defaults
+//	SetOptionalBitmap              WriteAbsent(schema.Optional) alone is enough
+//	EnableThriftBase               Base
+//	ApiBodyFastPath                always: a key of the body is a member of its object, read in the one pass
+//	PutNameSpaceToAnnotation       does not apply: StructDef.File has the namespaces
+//	PutThriftFilenameToAnnotation  does not apply: StructDef.File has the path
+//	ForceHashMapAsFieldNameMap     does not apply
 package transcode

@@ -20,6 +20,9 @@ type scratch struct {
 	slots   []int32     // positions of members of the body
 	parts   []replyPart // what goes to other parts of a reply
 	http    httpRun
+
+	given      []given // by list of sources
+	givenBytes []byte
 }
 
 // entry is a key or element: size bytes at out in the output, written for what
@@ -50,6 +53,9 @@ func (c *Converter) release(s *scratch) {
 	}
 	if cap(s.parts) > keptScratch {
 		s.parts = nil
+	}
+	if cap(s.givenBytes) > keptScratch {
+		s.givenBytes = nil
 	}
 	s.http = httpRun{}
 	s.text, s.entries, s.wide, s.part = s.text[:0], s.entries[:0], s.wide[:0], s.part[:0]

@@ -22,6 +22,7 @@ type program struct {
 	http  *httpOptions
 	root  *bound // nil for unions, which are the body
 	slots int32
+	given int32 // how many lists of sources may be asked again; 0 if none is
 }
 
 // NewHTTP compiles t. Options of the conversion have the defaults of [New], but for
@@ -67,7 +68,9 @@ func (p *program) bind(k *compiler, t *schema.StructDef) (err error) {
 	}
 	b := k.binder(p.http)
 	p.root, err = b.bind(t, true, false)
-	p.slots = b.count
+	if p.slots = b.count; b.many {
+		p.given = b.given
+	}
 	return err
 }
 
@@ -99,6 +102,10 @@ func (p *program) read(r *fromJSON, dst []byte, req HTTPRequest) []byte {
 	}
 	m.slots = m.slots[:p.slots]
 	clear(m.slots)
+	if r.http.repeats = p.given > 0; r.http.repeats {
+		m.given = append(m.given[:0], make([]given, p.given)...)
+		m.givenBytes = m.givenBytes[:0]
+	}
 	if !r.http.form {
 		r.in = req.Body()
 	}

@@ -38,6 +38,7 @@ type boundField struct {
 	nested  *bound   // of a request struct that may have fields where the body has none
 	always  bool     // nested is written whatever was found
 	traced  bool     // after only counts if the body has the struct
+	given   int32    // where what sources give is kept, and after it what after gives; see httpRun.repeats
 	next    int      // the field whose member is likely to follow
 }
 
@@ -71,6 +72,8 @@ type binder struct {
 	open   []*schema.StructDef
 	slots  map[string]int32
 	count  int32 // of slots
+	given  int32 // how many lists of sources there are
+	many   bool  // whether a request struct is in a container
 }
 
 type boundKey struct {
@@ -100,7 +103,8 @@ func (b *binder) bind(def *schema.StructDef, root, noBody bool) (*bound, error) 
 	defer func() { b.open = b.open[:len(b.open)-1] }()
 	names := make([]string, len(table.fields))
 	for i, f := range def.Fields() {
-		out.fields[i].record = -1
+		out.fields[i].record, out.fields[i].given = -1, b.given
+		b.given += 2
 		if names[i], err = b.field(out, i, f, names, noBody); err != nil {
 			if fault, ok := err.(*diag.Fault); ok {
 				fault.Field(f.Name())
@@ -137,6 +141,11 @@ func (b *binder) field(out *bound, i int, f *schema.Field, taken []string, noBod
 		if b.http.usualParts != nil {
 			parts = b.http.usualParts(f)
 		}
+		if parts == nil && !noBody {
+			if err := b.elements(&t.typ, f.Type()); err != nil {
+				return "", err
+			}
+		}
 	}
 	switch {
 	case parts == nil && noBody:
@@ -159,10 +168,13 @@ func (b *binder) field(out *bound, i int, f *schema.Field, taken []string, noBod
 		}
 		return b.later(out, i), nil
 	}
+	own := ""
 	if b.http.bodyFallback && !slices.ContainsFunc(parts, func(p Part) bool { return p.Place == InBody }) {
-		parts = append(slices.Clip(parts), Part{Place: InBody, Name: t.name})
+		if own = t.name; out.root || noBody { // whose object is the body's
+			own, parts = "", append(slices.Clip(parts), Part{Place: InBody, Name: t.name})
+		}
 	}
-	return b.sources(out, i, f, parts, taken)
+	return b.sources(out, i, f, parts, taken, own)
 }
 
 // wanted returns the name in JSON that f should have.
@@ -214,6 +226,45 @@ func (b *binder) nested(out *bound, i int, f *schema.Field, noBody bool) (bool, 
 	return true, nil
 }
 
+// elements makes the structs in t, if it is the type of a container, request
+// structs where they are ones. Keys of maps stay JSON.
+func (b *binder) elements(t *typ, of *schema.Type) error {
+	if k := t.kind; k != schema.List && k != schema.Set && k != schema.Map {
+		return nil
+	}
+	held := structIn(of)
+	if held == nil || !b.mapped(held, map[*schema.StructDef]bool{}) {
+		return nil
+	}
+	elem := *t.elem
+	t.elem = &elem
+	if of.Elem().Kind() != schema.Struct {
+		return b.elements(&elem, of.Elem())
+	}
+	if elem.kind == kindSpecial {
+		return nil
+	}
+	nested, err := b.bind(held, false, false)
+	b.many = true
+	elem = b.special(special{what: boundStruct, bound: nested}, elem)
+	return err
+}
+
+// structIn returns the struct that t is, or that its elements or values are on
+// any level of containers; nil if they are none.
+func structIn(t *schema.Type) *schema.StructDef {
+	for {
+		switch t.Kind() {
+		case schema.List, schema.Set, schema.Map:
+			t = t.Elem()
+		case schema.Struct:
+			return t.Struct()
+		default:
+			return nil
+		}
+	}
+}
+
 // mapped reports whether a field of d, or of a struct in it, says where it
 // comes from. seen holds the structs that were asked before.
 func (b *binder) mapped(d *schema.StructDef, seen map[*schema.StructDef]bool) bool {
@@ -222,8 +273,9 @@ func (b *binder) mapped(d *schema.StructDef, seen map[*schema.StructDef]bool) bo
 	}
 	seen[d] = true
 	return slices.ContainsFunc(d.Fields(), func(f *schema.Field) bool {
+		held := structIn(f.Type())
 		return b.http.requestParts(f) != nil || b.http.traceback && f.Requiredness() == schema.Required ||
-			f.Type().Kind() == schema.Struct && b.mapped(f.Type().Struct(), seen)
+			held != nil && b.mapped(held, seen)
 	})
 }
 
@@ -236,9 +288,9 @@ func (b *binder) traceback(out *bound, f *schema.Field, name string) []source {
 		{place: InHeader, name: canonical(name)}, {place: InCookie, name: name}}
 }
 
-// sources compiles the parts of field i and returns its key in the body's
-// object, "" if it has none.
-func (b *binder) sources(out *bound, i int, f *schema.Field, parts []Part, taken []string) (string, error) {
+// sources compiles the parts of field i and returns its key in its struct's object
+// in the body, "" if it has none. own, if not empty, is the key that counts after all parts.
+func (b *binder) sources(out *bound, i int, f *schema.Field, parts []Part, taken []string, own string) (string, error) {
 	bf, key := &out.fields[i], ""
 	for _, p := range parts {
 		if p.Read == nil && p.Place == InBody && p.Name != "" && key == "" && out.root && !slices.Contains(taken[:i], p.Name) {
@@ -261,6 +313,9 @@ func (b *binder) sources(out *bound, i int, f *schema.Field, parts []Part, taken
 	}
 	if len(bf.after) > 0 {
 		out.late = append(out.late, int32(i))
+	}
+	if key == "" {
+		key = own
 	}
 	if key == "" {
 		bf.member = memberIgnored
@@ -316,12 +371,16 @@ func (b *binder) slot() int32 {
 func (b *binder) finishRoot(out *bound) {
 	for i := range out.fields {
 		bf := &out.fields[i]
-		if s := out.table.fields[i].typ.special; s != nil && s.what == boundStruct && bf.member == memberValue && asksRoot(s.bound, map[*bound]bool{}) {
-			bf.member, bf.record = memberLater, b.slot()
-			if bf.nested == nil {
-				bf.nested = s.bound
-				out.late = append(out.late, int32(i))
+		s := boundIn(&out.table.fields[i].typ)
+		if s == nil || bf.member != memberValue || !asksRoot(s, map[*bound]bool{}) {
+			continue
+		}
+		bf.member, bf.record = memberLater, b.slot()
+		if bf.nested == nil {
+			if out.table.fields[i].typ.kind == kindSpecial {
+				bf.nested = s
 			}
+			out.late = append(out.late, int32(i))
 		}
 	}
 	out.direct = out.direct || len(b.slots) > 0
@@ -339,11 +398,22 @@ func asksRoot(x *bound, seen map[*bound]bool) bool {
 		if slices.ContainsFunc(x.fields[i].sources, asks) || slices.ContainsFunc(x.fields[i].after, asks) {
 			return true
 		}
-		if s := x.table.fields[i].typ.special; s != nil && s.what == boundStruct && asksRoot(s.bound, seen) {
+		if s := boundIn(&x.table.fields[i].typ); s != nil && asksRoot(s, seen) {
 			return true
 		}
 	}
 	return false
+}
+
+// boundIn returns the request struct that t is, or that its elements are.
+func boundIn(t *typ) *bound {
+	for t.elem != nil {
+		t = t.elem
+	}
+	if t.special == nil {
+		return nil
+	}
+	return t.special.bound
 }
 
 // rootNames adds to the root's keys those that others look for.

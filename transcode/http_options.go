@@ -45,7 +45,7 @@ func ReplyParts(parts func(*schema.Field) []Part) HTTPOption {
 }
 
 // BodyFallback looks for fields that stand in other parts in the body's JSON
-// too, after these.
+// too, after these: in the object of their struct, by their names in JSON.
 func BodyFallback() HTTPOption { return httpOption(func(h *httpOptions) { h.bodyFallback = true }) }
 
 // Traceback looks for fields that the body lacks in path, query, header and

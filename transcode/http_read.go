@@ -20,9 +20,20 @@ type httpRun struct {
 	resp   HTTPResponse
 	opts   *httpOptions
 	form   bool
+	text   bool    // whether the input is the JSON of another part than the body, which holds no request structs
 	given  []byte  // the base that the caller gives
 	base   []byte  // the base that the reply had
 	failed *source // where a fault outside the body's JSON lies
+	// repeats says that structs in containers may ask the same sources many times,
+	// so what these give is kept.
+	repeats bool
+}
+
+// given is what a list of sources gave.
+type given struct {
+	known, ok bool
+	depth     int // levels of nesting that were left
+	from, end int // the field with its header, in scratch.givenBytes
 }
 
 // PartError is a fault in another part of a request than the JSON of its body.
@@ -55,13 +66,13 @@ func (r *fromJSON) request(dst []byte, p int, b *bound, must bool) (out []byte, 
 	count := 0
 	for _, i := range b.early {
 		ok, list := false, b.fields[i].sources
-		plain := len(list) == 1 && list[0].plain
+		plain := len(list) == 1 && list[0].plain && !(r.http != nil && r.http.repeats)
 		if plain {
 			dst, ok = r.plainSource(dst, &t.fields[i], &list[0])
 		}
 		if !plain || r.fault != nil {
 			r.fault = nil // which is found again, with its place
-			if dst, ok = r.fromSources(dst, &t.fields[i], list); r.fault != nil {
+			if dst, ok = r.fromSources(dst, &t.fields[i], list, b.fields[i].given); r.fault != nil {
 				return dst, failed, false
 			}
 		}
@@ -184,7 +195,8 @@ func (r *fromJSON) boundMember(dst []byte, p, at, i int, b *bound, set, seen *fi
 func (r *fromJSON) formFields(dst []byte, b *bound, set *fields) (out []byte, count int) {
 	t := b.table
 	for i := range b.fields {
-		if b.fields[i].member != memberValue || r.has(set, len(t.fields), i) {
+		bf := &b.fields[i]
+		if bf.member == memberIgnored || bf.member == memberLater && bf.nested != nil || r.has(set, len(t.fields), i) {
 			continue
 		}
 		var ok bool
@@ -210,10 +222,13 @@ func (r *fromJSON) lateFields(dst []byte, b *bound, set *fields, here bool) (out
 			continue
 		}
 		var ok bool
-		if bf.nested != nil {
+		switch {
+		case bf.nested != nil:
 			dst, ok = r.lateStruct(dst, bf, f)
-		} else {
-			dst, ok = r.fromSources(dst, f, bf.after)
+		case bf.member == memberLater:
+			dst, ok = r.lateMember(dst, bf, f)
+		default:
+			dst, ok = r.fromSources(dst, f, bf.after, bf.given+1)
 		}
 		if r.fault != nil {
 			return dst, count
@@ -251,8 +266,40 @@ func (r *fromJSON) lateStruct(dst []byte, bf *boundField, f *field) (out []byte,
 	return dst, true
 }
 
-// fromSources reads f from the first of list that has it.
-func (r *fromJSON) fromSources(dst []byte, f *field, list []source) (out []byte, ok bool) {
+// lateMember reads the value of a member that was met before, a container of
+// request structs.
+func (r *fromJSON) lateMember(dst []byte, bf *boundField, f *field) (out []byte, ok bool) {
+	p := int(r.mem.slots[bf.record])
+	if p <= 0 {
+		return dst, false
+	}
+	if dst, p = r.value(append(dst, f.head[:]...), p, &f.typ); p < 0 {
+		r.fault.Field(f.name)
+	}
+	return dst, true
+}
+
+// fromSources reads f from the first of list that has it. What list gave is
+// kept at at.
+func (r *fromJSON) fromSources(dst []byte, f *field, list []source, at int32) (out []byte, ok bool) {
+	if r.http == nil || !r.http.repeats {
+		return r.firstSource(dst, f, list)
+	}
+	m, mark := r.mem, len(dst)
+	if g := m.given[at]; g.known && g.depth <= r.depth {
+		if dst = append(dst, m.givenBytes[g.from:g.end]...); len(dst) > r.limit {
+			r.tooLarge(failed)
+		}
+		return dst, g.ok
+	}
+	if dst, ok = r.firstSource(dst, f, list); r.fault == nil {
+		m.given[at] = given{true, ok, r.depth, len(m.givenBytes), len(m.givenBytes) + len(dst) - mark}
+		m.givenBytes = append(m.givenBytes, dst[mark:]...)
+	}
+	return dst, ok
+}
+
+func (r *fromJSON) firstSource(dst []byte, f *field, list []source) (out []byte, ok bool) {
 	for i := range list {
 		if dst, ok = r.fromSource(dst, f, &list[i]); ok || r.fault != nil {
 			break

@@ -146,7 +146,7 @@ func TestOneKeyOfTheBodyServesSeveralFields(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"code":5}`: `{"code":5,"inner":{"code":5}}`,
 		`{"inner":{"own":1,"code":"x"},"code":5}`:  `{"code":5,"inner":{"own":1,"code":5}}`,
-		`{"code":5,"inner":{"more":[{"code":7}]}}`: `{"code":5,"inner":{"more":[{"code":7}],"code":5}}`,
+		`{"code":5,"inner":{"more":[{"code":7}]}}`: `{"code":5,"inner":{"more":[{"code":5}],"code":5}}`,
 		`{"inner":{"own":1,"own":2},"code":5}`:     "duplicate-key inner 18",
 		`{"inner":{"own":1}}`:                      `{"inner":{"own":1}}`,
 		`{"inner":null,"code":null}`:               `{}`,
@@ -323,7 +323,7 @@ func TestCyclicRequestStructsCompileAndConvert(t *testing.T) {
 	for body, want := range map[string]string{
 		``:                              `{"name":"q"}`,
 		`{"next":{"next":{}}}`:          `{"name":"q","next":{"name":"q","next":{"name":"q"}}}`,
-		`{"all":[{"name":"own"}]}`:      `{"name":"q","all":[{"name":"own"}]}`,
+		`{"all":[{"name":"own"}]}`:      `{"name":"q","all":[{"name":"q"}]}`,
 		strings.Repeat(`{"next":`, 100): "depth-limit " + strings.TrimPrefix(strings.Repeat(".next", 64), ".") + " 512",
 	} {
 		out, err := c.AppendThrift(nil, newRequest(body, "query name=q"))

@@ -263,11 +263,11 @@ func (r *fromJSON) fromJSONText(dst []byte, t *typ, text string) (out []byte, ok
 	m := r.memory()
 	m.part = append(m.part[:0], text...)
 	body := r.in
-	r.in = m.part
+	r.in, r.http.text = m.part, true
 	dst, p := r.value(dst, r.space(0), t)
 	if p >= 0 {
 		p = r.atEnd(p)
 	}
-	r.in = body
+	r.in, r.http.text = body, false
 	return dst, p >= 0
 }

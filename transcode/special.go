@@ -147,6 +147,9 @@ func (r *fromJSON) special(dst []byte, p int, t *typ) ([]byte, int) {
 	case textNumber:
 		return r.textNumber(dst, p, &s.plain)
 	case boundStruct:
+		if r.http != nil && r.http.text {
+			return r.value(dst, p, &s.plain)
+		}
 		dst, p, _ = r.request(dst, p, s.bound, true)
 		return dst, p
 	}

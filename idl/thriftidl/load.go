@@ -21,6 +21,7 @@ type config struct {
 	sources    map[string][]byte
 	memoryOnly bool
 	onRead     func(path string, text []byte)
+	longEnums  bool
 }
 
 // IncludeDirs adds directories in which included files are searched, in order,
@@ -48,6 +49,11 @@ func Sources(files map[string][]byte) Option {
 
 // MemoryOnly forbids the disk: only files given by [Sources] exist.
 func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
+
+// EnumsAsI64 makes every use of an enum an i64, for services whose messages have enums in
+// 64 bits, where Thrift has 32. Enumerators still name values in the IDL; whoever uses
+// the schema sees numbers.
+func EnumsAsI64() Option { return func(c *config) { c.longEnums = true } }
 
 // OnRead calls f with each file that is read from the disk: the absolute path by
 // which it was found first, and its text, which f must not change. Of a file larger than
@@ -94,7 +100,7 @@ func LoadAll(paths []string, opts ...Option) ([]*schema.File, diag.List) {
 		roots = append(roots, root)
 	}
 	if l.rep.errors == 0 {
-		resolve(l.order, &l.rep)
+		resolve(l.order, &l.rep, l.cfg.longEnums)
 	}
 	l.rep.list.Sort()
 	if l.rep.errors > 0 {

@@ -297,3 +297,46 @@ func TestEveryFileFromTheDiskIsTold(t *testing.T) {
 		t.Errorf("%v", read)
 	}
 }
+
+func TestEnumsAsI64AreNumbersOf64Bits(t *testing.T) {
+	const idl = `
+enum Color { RED = 1, GREEN = 2 }
+enum Size { S = 7 }
+typedef Color Shade
+const Color best = Color.GREEN
+struct S {
+  1: Color a = Color.RED, 2: Shade b = Shade.GREEN, 3: list<Color> c = [RED, best], 4: map<Color, Shade> d = {1: GREEN}
+  5: i32 e = Color.GREEN, 6: Color f = 4294967296, 7: string g (note = "x")
+}
+service T { Color paint(1: Shade s) }`
+	load := func(text string) (*schema.File, diag.List) {
+		return thriftidl.Load("e.thrift", thriftidl.Sources(map[string][]byte{"e.thrift": []byte(text)}), thriftidl.MemoryOnly(), thriftidl.EnumsAsI64())
+	}
+	file, list := load(idl)
+	if list.Err() != nil {
+		t.Fatal(list)
+	}
+	s := file.Struct("S")
+	for i, want := range []string{"i64", "i64", "list<i64>", "map<i64, i64>", "i32", "i64", "string"} {
+		if got := s.Fields()[i].Type().String(); got != want {
+			t.Errorf("field %d is of type %s, want %s", i+1, got, want)
+		}
+	}
+	for i, want := range []int64{1, 2} {
+		if v := s.Fields()[i].Default(); v.Kind != schema.IntValue || v.Int != want {
+			t.Errorf("the default of field %d is %v", i+1, v)
+		}
+	}
+	if c := s.Fields()[2].Default().List; len(c) != 2 || c[0].Int != 1 || c[1].Int != 2 {
+		t.Errorf("the list is %v", c)
+	}
+	if m := file.Service("T").Methods()[0]; m.Returns().Kind() != schema.I64 || m.Returns().Enum() != file.Enum("Color") {
+		t.Errorf("paint returns %s", m.Returns())
+	}
+	if s.Fields()[1].Type().Typedef().Name() != "Shade" {
+		t.Error("the typedef is gone")
+	}
+	if _, list := load(idl + ` struct Bad { 1: Color c = Size.S }`); list.Err() == nil {
+		t.Error("one enum took a value of another")
+	}
+}

@@ -47,7 +47,7 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 		return named, named.ByName(last), true
 	}
 	// The Apache compiler looks at the last part only where an enum is wanted.
-	if t.Kind() == schema.Enum {
+	if t.Enum() != nil {
 		if v := t.Enum().ByName(last); v != nil {
 			e.r.warnf(e.unit, n.pos, codeUnqualifiedEnum, "%s is read as %s.%s", clip(n.name.name), clip(t.Enum().Name()), clip(last)).
 				Hint = "write " + e.qualified(t.Enum()) + "." + last
@@ -84,7 +84,7 @@ func (e *evaluator) enumValue(enum *schema.EnumDef, v *schema.EnumValue, n *valu
 	switch k := t.Kind(); {
 	case k == schema.Enum && t.Enum() == enum:
 		return &schema.Value{Kind: schema.EnumeratorValue, Int: v.Value, Enumerator: v}
-	case k == schema.Enum:
+	case t.Enum() != nil && t.Enum() != enum:
 		e.mismatch(n.pos, "one of the enum "+clip(enum.Name()), t)
 		return nil
 	case k.IsInteger() || k == schema.Double || k == schema.Float:

@@ -147,6 +147,8 @@ type resolver struct {
 	values []pendingValue
 	budget int // values that may still be made
 	keys   int // bytes of keys that may still be compared
+
+	longEnums bool // see EnumsAsI64
 }
 
 // pendingValue is a default or an annotation that is evaluated last, into the
@@ -160,8 +162,8 @@ type pendingValue struct {
 }
 
 // resolve turns the trees of units, each after those it includes, into schema.
-func resolve(units []*unit, rep *reporter) {
-	r := &resolver{rep: rep, units: units, budget: spareValues, keys: spareKeys}
+func resolve(units []*unit, rep *reporter, longEnums bool) {
+	r := &resolver{rep: rep, units: units, budget: spareValues, keys: spareKeys, longEnums: longEnums}
 	for _, u := range units {
 		r.budget += len(u.src.Text)
 		r.keys += 4 * len(u.src.Text)

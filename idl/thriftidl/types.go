@@ -73,6 +73,8 @@ func (r *resolver) namedType(u *unit, n *typeNode, level int) (*schema.Type, sha
 		switch {
 		case sym.strct != nil:
 			return sym.strct.Type(), one
+		case sym.enum != nil && r.longEnums:
+			return sym.enum.LongType(), one
 		case sym.enum != nil:
 			return sym.enum.Type(), one
 		}

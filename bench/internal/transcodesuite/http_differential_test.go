@@ -57,11 +57,17 @@ service S { Resp call(1: Req req) }
 // partsTypes returns the request and the reply on both sides.
 func partsTypes(t *testing.T) (req, resp *schema.StructDef, peerReq, peerResp *dynamic.TypeDescriptor) {
 	t.Helper()
-	file, list := thriftidl.Load("p.thrift", thriftidl.Sources(map[string][]byte{"p.thrift": []byte(partsIDL)}), thriftidl.MemoryOnly())
+	return typesOf(t, partsIDL, "Req", "Resp")
+}
+
+// typesOf returns what the method call takes and returns.
+func typesOf(t *testing.T, idl, takes, returns string) (req, resp *schema.StructDef, peerReq, peerResp *dynamic.TypeDescriptor) {
+	t.Helper()
+	file, list := thriftidl.Load("p.thrift", thriftidl.Sources(map[string][]byte{"p.thrift": []byte(idl)}), thriftidl.MemoryOnly())
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	service, err := dynamic.NewDescritorFromContent(context.Background(), "p.thrift", partsIDL, nil, false)
+	service, err := dynamic.NewDescritorFromContent(context.Background(), "p.thrift", idl, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +75,7 @@ func partsTypes(t *testing.T) (req, resp *schema.StructDef, peerReq, peerResp *d
 	if err != nil {
 		t.Fatal(err)
 	}
-	return file.Struct("Req"), file.Struct("Resp"), m.Request().Struct().FieldById(1).Type(), m.Response().Struct().FieldById(0).Type()
+	return file.Struct(takes), file.Struct(returns), m.Request().Struct().FieldById(1).Type(), m.Response().Struct().FieldById(0).Type()
 }
 
 // partTexts are values that stand in parts of a request.
@@ -228,6 +234,65 @@ func TestThriftBecomesTheSameReplyAsWithDynamicgo(t *testing.T) {
 			y, _ := replyForm(append(theirs.lines, b...))
 			if string(x) != string(y) {
 				t.Fatalf("%s %v:\nours\n%s\ndynamicgo\n%s", pair.name, members, x, y)
+			}
+		}
+	}
+}
+
+const elementsIDL = `
+struct Deep { 1: i32 own, 2: string lang (api.cookie = "lang") }
+struct Item { 1: string name, 2: string tenant (api.header = "Tenant"), 3: optional i32 n (api.query = "n"), 4: Deep deep }
+struct Req { 1: list<Item> items, 2: map<string, Item> named, 3: list<list<Deep>> nested, 4: Item one }
+service S { Req call(1: Req req) }
+`
+
+func TestElementsGetWhatTheyGetFromDynamicgo(t *testing.T) {
+	def, _, desc, _ := typesOf(t, elementsIDL, "Req", "Req")
+	// deep is always there: where it is not, ours makes it of the cookie.
+	item := func(r *rand.Rand) string {
+		members := []string{[]string{`"deep":{"own":1}`, `"deep":{}`}[r.IntN(2)]}
+		for _, m := range []string{`"name":"a"`, `"tenant":"own"`, `"n":9`} {
+			if r.IntN(2) == 0 {
+				members = append(members, m)
+			}
+		}
+		return "{" + strings.Join(members, ",") + "}"
+	}
+	for _, fallback := range []bool{false, true} {
+		var opts []transcode.HTTPOption
+		if fallback {
+			opts = append(opts, transcode.BodyFallback())
+		}
+		c, err := transcode.NewHTTP(def, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer := j2t.NewBinaryConv(conv.Options{EnableHttpMapping: true, ReadHttpValueFallback: fallback})
+		r := rand.New(rand.NewPCG(3, 3))
+		for range 2000 {
+			req := &memoryRequest{path: map[string][]string{}, query: map[string][]string{}, header: map[string][]string{}, cookie: map[string][]string{}}
+			for _, p := range []struct {
+				part        map[string][]string
+				name, value string
+			}{{req.header, "Tenant", "t"}, {req.query, "n", "4"}, {req.cookie, "lang", "en"}} {
+				if r.IntN(3) > 0 {
+					p.part[p.name] = []string{p.value}
+				}
+			}
+			req.body = fmt.Appendf(nil, `{"items":[%s,%s],"named":{"k":%s},"nested":[[{"own":1},{}],[]],"one":%s}`, item(r), item(r), item(r), item(r))
+			ours, err := c.AppendThrift(nil, req)
+			theirs, peerErr := peer.Do(context.WithValue(context.Background(), conv.CtxKeyHTTPRequest, peerRequest{req}), desc, req.body)
+			shown := fmt.Sprintf("fallback %t: query %v, header %v, cookie %v, body %s", fallback, req.query, req.header, req.cookie, req.body)
+			if err != nil || peerErr != nil {
+				t.Fatalf("%s: ours says %v, dynamicgo %v", shown, err, peerErr)
+			}
+			a, err := same.Message(ours)
+			if err != nil {
+				t.Fatalf("%s: %v", shown, err)
+			}
+			b, err := same.Message(theirs)
+			if err != nil || string(a) != string(b) {
+				t.Fatalf("%s:\nours      %x\ndynamicgo %x (%v)", shown, ours, theirs, err)
 			}
 		}
 	}
