@@ -57,6 +57,7 @@ var House = Rules{
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire/...", "diag"}},
 		{"internal/inspect", []string{"rpc/transport/...", "schema", "diag", "wire/..."}},
 		{"rpc/internal/workers", nil},
+		{"rpc/internal/overload", nil},
 		{"rpc", []string{"rpc/transport/...", "rpc/internal/...", "codec", "wire/thriftwire/...", "diag"}},
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},
