@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -16,7 +17,10 @@ import (
 	"github.com/thrum-rpc/thrum/schema"
 )
 
-const shopIDL = "../../examples/shop/shop.thrift"
+const (
+	shopIDL = "../../examples/shop/shop.thrift"
+	peerIDL = "testdata/peer.thrift" // for the peers that forward calls
+)
 
 // call is one call and what it must give. Results are the JSON of the method's
 // result struct, null for oneway, or {"applicationException": type}.
@@ -55,7 +59,42 @@ func loadCalls(t *testing.T) []call {
 			}
 		}
 	}
-	return calls
+	return append(calls, largeCall(t))
+}
+
+// largeCall is a call with some megabytes that do not compress, in every way
+// to have many: bytes, text of more bytes than letters, and elements.
+func largeCall(t *testing.T) call {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	data := make([]byte, 1<<20)
+	for i := range data {
+		data[i] = byte(random.Uint32())
+	}
+	var letters strings.Builder
+	for range 1 << 18 {
+		letters.WriteRune('一' + random.Int32N(20000))
+	}
+	numbers := make([]int32, 1<<15)
+	for i := range numbers {
+		numbers[i] = int32(random.Uint32())
+	}
+	value, err := json.Marshal(map[string]any{
+		"flag": true, "tiny": 1, "small": 2, "medium": 3, "large": 4, "ratio": 0.5, "format": 1,
+		"data": data, "text": letters.String(), "numbers": numbers, "words": []string{"large"},
+		"byText": struct{}{}, "byNumber": struct{}{}, "byEnum": struct{}{}, "byStruct": []int{}, "byBool": struct{}{},
+		"author": map[string]any{"name": "n"}, "delivery": map[string]any{"email": "e"}, "nested": []int{},
+		"must": 1, "label": "l", "listed": []int{}, "counted": struct{}{}, "shelf": map[string]any{"aisle": 1, "level": 1},
+		"blobs": []int{}, "shelves": []int{},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call{
+		Name: "some megabytes", Method: "echo",
+		Args: slices.Concat([]byte(`{"value":`), value, []byte("}")),
+		Want: slices.Concat([]byte(`{"success":`), value, []byte("}")),
+	}
 }
 
 func loadShop(t *testing.T) *schema.Service {
@@ -75,18 +114,23 @@ func loadShop(t *testing.T) *schema.Service {
 // wanted one.
 func compare(t *testing.T, shop *schema.Service, c call, got json.RawMessage) {
 	t.Helper()
+	for _, d := range mismatches(t, shop, c, got) {
+		t.Errorf("%s: %s", c.Name, d)
+	}
+}
+
+func mismatches(t *testing.T, shop *schema.Service, c call, got json.RawMessage) []string {
+	t.Helper()
 	method := shop.Method(c.Method)
 	if method == nil || method.Oneway() || bytes.Contains(c.Want, []byte("applicationException")) {
 		// There is no result struct.
 		if compact(t, got) != compact(t, c.Want) {
-			t.Errorf("%s: got %s, want %s", c.Name, got, c.Want)
+			return []string{fmt.Sprintf("got %s, want %s", got, c.Want)}
 		}
-		return
+		return nil
 	}
 	typ := method.Result().Type()
-	for _, d := range differences("", normal(typ, decode(t, c.Want)), normal(typ, decode(t, got))) {
-		t.Errorf("%s: %s", c.Name, d)
-	}
+	return differences("", normal(typ, decode(t, c.Want)), normal(typ, decode(t, got)))
 }
 
 func compact(t *testing.T, text []byte) string {

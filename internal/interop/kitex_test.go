@@ -45,13 +45,16 @@ func startKitex(t *testing.T, program string) string {
 // TestApacheClientsCallAKitexService lets clients in other languages make the
 // calls of the list. Multiplexed names are not Kitex's.
 func TestApacheClientsCallAKitexService(t *testing.T) {
-	calls, service := loadCalls(t), loadShop(t)
-	for i, c := range calls {
-		if service.Method(c.Method) == nil {
-			// Kitex looks for a service that has the method, and says that there is none.
-			calls[i].Want = json.RawMessage(`{"applicationException": 20}`)
+	service := loadShop(t)
+	var all []call
+	for _, c := range loadCalls(t) {
+		if service.Method(c.Method) != nil {
+			all = append(all, c)
 		}
 	}
+	// Kitex looks for a service that has the method, says that there is none,
+	// and closes the connection.
+	all = append(all, call{Name: "a method that does not exist", Method: "fly", Args: json.RawMessage(`{}`), Want: json.RawMessage(`{"applicationException": 20}`)})
 	program := filepath.Join(t.TempDir(), "shopserver")
 	// Only where there is a client to call it: the module is heavy.
 	build := sync.OnceValue(func() error {
@@ -64,11 +67,12 @@ func TestApacheClientsCallAKitexService(t *testing.T) {
 		if err := build(); err != nil {
 			t.Fatal(err)
 		}
-		for _, w := range client.wirings() {
+		for _, w := range client.wirings(asClient) {
 			if w.service != "" || !strings.HasPrefix(w.protocol, "binary") || strings.HasPrefix(w.transport, "header") {
 				continue // Kitex knows none of these
 			}
 			t.Run(w.String(), func(t *testing.T) {
+				calls := client.able(asClient, w, all)
 				port := startKitex(t, program)
 				for i, got := range client.call(t, calls, port, w) {
 					compare(t, service, calls[i], got)

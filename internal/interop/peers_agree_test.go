@@ -6,28 +6,17 @@ import "testing"
 // the calls to the other.
 func TestPeersAgree(t *testing.T) {
 	python, java := pythonPeer(t), javaPeer(t)
-	calls := replayable(loadCalls(t))
-	shop := loadShop(t)
+	all, shop := loadCalls(t), loadShop(t)
 	for _, pair := range [][2]peer{{python, java}, {java, python}} {
 		client, server := pair[0], pair[1]
 		for _, w := range []wiring{{"framed", "binary", ""}, {"unframed", "binary", "Shop"}, {"framed", "compact", ""}} {
 			t.Run(client.name+" calls "+server.name+" "+w.String(), func(t *testing.T) {
-				port := server.serve(t, calls, w)
+				calls := server.able(asServer, w, all)
+				port, _ := server.serve(t, calls, w)
 				for i, got := range client.call(t, calls, port, w) {
 					compare(t, shop, calls[i], got)
 				}
 			})
 		}
 	}
-}
-
-// replayable returns the calls that a server can answer from the list alone.
-func replayable(calls []call) []call {
-	var out []call
-	for _, c := range calls {
-		if !c.Demo {
-			out = append(out, c)
-		}
-	}
-	return out
 }

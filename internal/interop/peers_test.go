@@ -3,57 +3,25 @@ package interop
 // Starting the peers: programs that use the libraries of others.
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // peer is a program in another language that can be a client and a server.
 type peer struct {
-	name      string
-	protocols []string
-	headers   bool // it knows the header transport
-	command   []string
-	env       []string
-}
+	name    string
+	command []string
+	env     []string
 
-// wiring is how two sides talk.
-type wiring struct {
-	transport string // framed, unframed, header, header-zlib
-	protocol  string // binary, compact; with -in-C the same, by the library's faster part
-	service   string // the name in Apache's multiplexed protocol, or ""
-}
-
-func (w wiring) String() string {
-	if w.service != "" {
-		return w.transport + "/" + w.protocol + "/multiplexed"
-	}
-	return w.transport + "/" + w.protocol + "/plain"
-}
-
-func (p peer) wirings() []wiring {
-	var out []wiring
-	for _, transport := range []string{"framed", "unframed"} {
-		for _, protocol := range p.protocols {
-			out = append(out, wiring{transport, protocol, ""}, wiring{transport, protocol, "Shop"})
-		}
-	}
-	if p.headers {
-		for _, protocol := range []string{"binary", "compact"} {
-			out = append(out, wiring{"header", protocol, ""}, wiring{"header-zlib", protocol, "Shop"})
-		}
-	}
-	return out
+	// forwards says that the program converts no JSON: it is a server that
+	// forwards each call with a client, both of generated code. As a client it
+	// stands between Thrum's plainest client and the server, as a server
+	// between the client and the demo.
+	forwards bool
 }
 
 // workshop holds what is built once for all tests of a run.
@@ -61,6 +29,7 @@ type workshop struct {
 	dir    string
 	python func() error
 	java   func() error
+	node   func() error
 }
 
 var shared workshop
@@ -73,8 +42,9 @@ func TestMain(m *testing.M) {
 	}
 	shared = workshop{
 		dir:    dir,
-		python: sync.OnceValue(func() error { return generate("py", filepath.Join(dir, "py")) }),
+		python: sync.OnceValue(func() error { return generate("py", shopIDL, filepath.Join(dir, "py")) }),
 		java:   sync.OnceValue(func() error { return buildJava(dir) }),
+		node:   sync.OnceValue(func() error { return generate("js:node,es6", peerIDL, filepath.Join(dir, "node")) }),
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
@@ -116,11 +86,9 @@ func pythonPeer(t *testing.T) peer {
 		t.Fatal(err)
 	}
 	return peer{
-		name:      "Python",
-		protocols: []string{"binary", "binary-in-C", "compact", "compact-in-C"},
-		headers:   true,
-		command:   []string{interpreter, filepath.Join("python", "peer.py")},
-		env:       []string{"PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + filepath.Join(shared.dir, "py")},
+		name:    "Python",
+		command: []string{interpreter, filepath.Join("python", "peer.py")},
+		env:     []string{"PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + filepath.Join(shared.dir, "py")},
 	}
 }
 
@@ -128,17 +96,13 @@ func javaPeer(t *testing.T) peer {
 	t.Helper()
 	need(t, "thrift", "install Debian's thrift-compiler")
 	need(t, "javac", "install a JDK, 11 or later")
-	jars := filepath.Join(cache(t), "java")
-	if _, err := os.Stat(filepath.Join(jars, "made-from")); err != nil {
-		need(t, filepath.Join(jars, "made-from"), setup)
-	}
+	jars := installed(t, "java")
 	if err := shared.java(); err != nil {
 		t.Fatal(err)
 	}
 	return peer{
-		name:      "Java",
-		protocols: []string{"binary", "compact"},
-		command:   []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath(shared.dir, jars), "Peer"},
+		name:    "Java",
+		command: []string{"java", "-XX:TieredStopAtLevel=1", "-cp", classPath(shared.dir, jars), "Peer"},
 	}
 }
 
@@ -146,23 +110,53 @@ func classPath(dir, jars string) string {
 	return filepath.Join(dir, "classes") + string(os.PathListSeparator) + filepath.Join(jars, "*")
 }
 
-func peers(t *testing.T, test func(t *testing.T, p peer)) {
-	for name, make := range map[string]func(*testing.T) peer{"Python": pythonPeer, "Java": javaPeer} {
-		t.Run(name, func(t *testing.T) { test(t, make(t)) })
+func nodePeer(t *testing.T) peer {
+	t.Helper()
+	need(t, "thrift", "install Debian's thrift-compiler")
+	need(t, "node", "install Node.js, 18 or later")
+	installed(t, "node")
+	if err := shared.node(); err != nil {
+		t.Fatal(err)
+	}
+	modules := filepath.Join(cache(t), "node", "node_modules")
+	return peer{
+		name:     "Node",
+		command:  []string{"node", filepath.Join("node", "peer.js")},
+		env:      []string{"NODE_NO_WARNINGS=1", "NODE_PATH=" + modules + string(os.PathListSeparator) + filepath.Join(shared.dir, "node")},
+		forwards: true,
 	}
 }
 
-// generate runs the Thrift compiler on the bookshop.
-func generate(language, dir string) error {
+// installed looks for what setup.sh has made.
+func installed(t *testing.T, name string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(cache(t), name)
+	if _, err := os.Stat(filepath.Join(dir, "made-from")); err != nil {
+		need(t, filepath.Join(dir, "made-from"), setup)
+	}
+	return dir
+}
+
+func peers(t *testing.T, test func(t *testing.T, p peer)) {
+	for _, each := range []struct {
+		name string
+		make func(*testing.T) peer
+	}{{"Python", pythonPeer}, {"Java", javaPeer}, {"Node", nodePeer}} {
+		t.Run(each.name, func(t *testing.T) { test(t, each.make(t)) })
+	}
+}
+
+// generate runs the Thrift compiler on an IDL and what that includes.
+func generate(language, idl, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return run(exec.Command("thrift", "-r", "--gen", language, "-out", dir, shopIDL))
+	return run(exec.Command("thrift", "-r", "--gen", language, "-out", dir, idl))
 }
 
 func buildJava(dir string) error {
 	source := filepath.Join(dir, "java")
-	if err := generate("java:generated_annotations=suppress", source); err != nil {
+	if err := generate("java:generated_annotations=suppress", shopIDL, source); err != nil {
 		return err
 	}
 	files, err := filepath.Glob(filepath.Join("java", "*.java"))
@@ -186,92 +180,4 @@ func run(cmd *exec.Cmd) error {
 		return fmt.Errorf("%s: %w\n%s", cmd.Path, err, out)
 	}
 	return nil
-}
-
-// program prepares a run of the peer in one of its roles.
-func (p peer) program(ctx context.Context, role string, args ...string) *exec.Cmd {
-	all := append(append(p.command[1:len(p.command):len(p.command)], role), args...)
-	cmd := exec.CommandContext(ctx, p.command[0], all...)
-	cmd.Env = append(os.Environ(), p.env...)
-	return cmd
-}
-
-// writeCalls writes the calls for a peer to read and returns the path.
-func writeCalls(t *testing.T, calls []call) string {
-	t.Helper()
-	text, err := json.Marshal(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(t.TempDir(), "calls.json")
-	if err := os.WriteFile(name, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-// call lets the peer make the calls to a server on this machine and returns
-// the results in the order of the calls.
-func (p peer) call(t *testing.T, calls []call, port string, w wiring) []json.RawMessage {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	args := []string{writeCalls(t, calls), port, w.transport, w.protocol}
-	if w.service != "" {
-		args = append(args, w.service)
-	}
-	cmd := p.program(ctx, "client", args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("the %s client: %v\n%s", p.name, err, stderr.String())
-	}
-	var results []json.RawMessage
-	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil {
-		t.Fatalf("the %s client printed %q: %v", p.name, stdout.String(), err)
-	}
-	if len(results) != len(calls) {
-		t.Fatalf("the %s client printed %d results of %d calls", p.name, len(results), len(calls))
-	}
-	return results
-}
-
-// serve starts the peer's server and returns its port. What the server says on
-// its standard error is a failure of the test: that a call came with other
-// arguments than those of the list, for one.
-func (p peer) serve(t *testing.T, calls []call, w wiring) (port string) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	cmd := p.program(ctx, "server", writeCalls(t, calls), w.transport, w.protocol)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cancel()
-		if err := cmd.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
-			t.Error(err)
-		}
-		if stderr.Len() > 0 {
-			t.Errorf("the %s server says:\n%s", p.name, stderr.String())
-		}
-	})
-	line := make(chan string, 1)
-	go func() {
-		text, _ := bufio.NewReader(stdout).ReadString('\n')
-		line <- strings.TrimSpace(text)
-	}()
-	select {
-	case port = <-line:
-	case <-time.After(time.Minute):
-	}
-	if port == "" {
-		t.Fatalf("the %s server printed no port", p.name)
-	}
-	return port
 }

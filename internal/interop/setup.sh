@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the interoperation tests run: Apache Thrift's Python library in
-# a virtual environment and its Java library with what that needs. They go to
-# the user's cache directory, where interop_test.go looks for them. The Thrift
-# compiler, Python, a JDK and Maven must be there already; on Debian:
-#   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven
+# a virtual environment, its Java and Node libraries with what those need. They
+# go to the user's cache directory, where peers_test.go looks for them. The
+# Thrift compiler, Python, a JDK, Maven and Node.js must be there already; on
+# Debian:
+#   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven nodejs npm
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -39,6 +40,11 @@ java() {
   mvn -q -B -f java/pom.xml dependency:copy-dependencies -DoutputDirectory="$1"
 }
 
+node() {
+  cp node/package.json node/package-lock.json "$1" && npm --prefix "$1" ci --no-audit --no-fund --loglevel=error
+}
+
 once python python/requirements.txt python
 once java java/pom.xml java
+once node node/package-lock.json node
 echo "setup.sh: ready in $cache"
