@@ -1,5 +1,5 @@
 // Package interop tests Thrum against the real libraries of others: Apache
-// Thrift for Python, Java and Node call the demo's service, Thrum's client
+// Thrift for Python, Java, Node and C++ call the demo's service, Thrum's client
 // calls servers made with them, and all results are equal, in every transport
 // and protocol that the library has. table_test.go holds the table of these and
 // its gaps: what a library cannot do, and why.
@@ -7,7 +7,7 @@
 // There is one list of calls, testdata/calls.json, with arguments and wanted
 // results as JSON. Python and Java read it, convert it with their own generated
 // code (from the IDL in examples/shop, by Debian's Thrift compiler), and print
-// what they got. Node forwards calls: its server takes them, and its client
+// what they got. Node and C++ forward calls: a server takes them, and a client
 // makes them again, both of generated code, with Thrum before and behind. The
 // tests compare field by field.
 //

@@ -30,6 +30,7 @@ type workshop struct {
 	python func() error
 	java   func() error
 	node   func() error
+	cpp    func() error
 }
 
 var shared workshop
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 		python: sync.OnceValue(func() error { return generate("py", shopIDL, filepath.Join(dir, "py")) }),
 		java:   sync.OnceValue(func() error { return buildJava(dir) }),
 		node:   sync.OnceValue(func() error { return generate("js:node,es6", peerIDL, filepath.Join(dir, "node")) }),
+		cpp:    sync.OnceValue(func() error { return buildCPP(filepath.Join(dir, "cpp")) }),
 	}
 	code := m.Run()
 	os.RemoveAll(dir)
@@ -58,12 +60,17 @@ func need(t *testing.T, tool, hint string) string {
 	if err == nil {
 		return found
 	}
-	missing := fmt.Sprintf("%s is missing: %s", tool, hint)
-	if os.Getenv("CI") != "" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
+	missing(t, tool, hint)
 	return ""
+}
+
+func missing(t *testing.T, what, hint string) {
+	t.Helper()
+	message := fmt.Sprintf("%s is missing: %s", what, hint)
+	if os.Getenv("CI") != "" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
 }
 
 // cache is where setup.sh installs.
@@ -132,7 +139,7 @@ func installed(t *testing.T, name string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(cache(t), name)
 	if _, err := os.Stat(filepath.Join(dir, "made-from")); err != nil {
-		need(t, filepath.Join(dir, "made-from"), setup)
+		missing(t, dir, setup)
 	}
 	return dir
 }
@@ -141,7 +148,7 @@ func peers(t *testing.T, test func(t *testing.T, p peer)) {
 	for _, each := range []struct {
 		name string
 		make func(*testing.T) peer
-	}{{"Python", pythonPeer}, {"Java", javaPeer}, {"Node", nodePeer}} {
+	}{{"Python", pythonPeer}, {"Java", javaPeer}, {"Node", nodePeer}, {"C++", cppPeer}} {
 		t.Run(each.name, func(t *testing.T) { test(t, each.make(t)) })
 	}
 }

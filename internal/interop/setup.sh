@@ -2,9 +2,10 @@
 # Installs what the interoperation tests run: Apache Thrift's Python library in
 # a virtual environment, its Java and Node libraries with what those need. They
 # go to the user's cache directory, where peers_test.go looks for them. The
-# Thrift compiler, Python, a JDK, Maven and Node.js must be there already; on
-# Debian:
-#   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven nodejs npm
+# Thrift compiler, Python, a JDK, Maven, Node.js, and a C++ compiler with the
+# library for it must be there already; on Debian:
+#   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven \
+#     nodejs npm g++ libthrift-dev libboost-dev libssl-dev
 set -euo pipefail
 cd "$(dirname "$0")"
 

@@ -184,14 +184,15 @@ func TestThrumCallsTheDemo(t *testing.T) {
 	}
 }
 
-// checkOneway checks that the oneway calls of the list arrived. They came
-// before calls that were answered, on the same connection.
+// checkOneway checks that the oneway calls of the list arrive: nobody says when.
 func checkOneway(t *testing.T, books *store.Store) {
 	t.Helper()
-	if notes := books.Notes(); !slices.Equal(notes, []string{"from a peer ✉"}) {
-		t.Errorf("the log holds %q", notes)
+	wanted := func() bool {
+		return slices.Equal(books.Notes(), []string{"from a peer ✉"}) && books.Views(2) == 1
 	}
-	if views := books.Views(2); views != 1 {
-		t.Errorf("the book was looked at %d times, want 1", views)
+	for deadline := time.Now().Add(10 * time.Second); !wanted(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log holds %q, and the book was looked at %d times, not once", books.Notes(), books.Views(2))
+		}
 	}
 }
