@@ -133,7 +133,11 @@ func dechunk(dst, b []byte, limit int) (body []byte, n int, err error) {
 			return dst, 0, nil
 		}
 		dst = append(dst, b[n:n+int(size)]...)
-		n += int(size) + 2
+		n += int(size)
+		if b[n] != '\r' || b[n+1] != '\n' {
+			return dst, 0, fmt.Errorf("%w: a chunk is longer than it says", errHTTP)
+		}
+		n += 2
 	}
 	for { // trailers, up to an empty line
 		line, _, ok := bytes.Cut(b[n:], []byte("\r\n"))
