@@ -26,6 +26,12 @@ type FileSpec struct {
 	Typedefs    []*Typedef
 	Consts      []*Const
 	Services    []*Service
+	// Of FlatBuffers: the table that buffers begin with, the four bytes that tell
+	// what they hold, and how the names of files with them end; nil or empty if
+	// the file says nothing.
+	Root       *StructDef
+	Identifier string
+	Extension  string
 }
 
 // Namespace is one namespace statement.
@@ -55,22 +61,34 @@ func (f *File) Complete(spec FileSpec) {
 	f.done, f.spec = true, spec
 	f.types = make(map[string]any)
 	for _, d := range spec.Structs {
-		f.types[d.Name()] = d
+		enter(f.types, &d.spec, any(d))
 	}
 	for _, d := range spec.Enums {
-		f.types[d.Name()] = d
+		enter(f.types, &d.spec, any(d))
 	}
 	for _, d := range spec.Typedefs {
-		f.types[d.Name()] = d
+		enter(f.types, &d.spec, any(d))
 	}
 	f.consts = make(map[string]*Const)
 	for _, d := range spec.Consts {
-		f.consts[d.Name()] = d
+		enter(f.consts, &d.spec, d)
 	}
 	f.services = make(map[string]*Service)
 	for _, d := range spec.Services {
-		f.services[d.Name()] = d
+		enter(f.services, &d.spec, d)
 	}
+}
+
+// enter adds d to a table of names: under its name, where no other has it, and
+// under its full name, if it has a package of its own.
+func enter[D any](table map[string]D, spec *DeclSpec, d D) {
+	if spec.Package != "" {
+		table[spec.fullName()] = d
+		if _, taken := table[spec.Name]; taken {
+			return
+		}
+	}
+	table[spec.Name] = d
 }
 
 // Path returns the path by which the file was found.
@@ -87,6 +105,10 @@ func (f *File) Typedefs() []*Typedef     { return f.spec.Typedefs }
 func (f *File) Consts() []*Const         { return f.spec.Consts }
 func (f *File) Services() []*Service     { return f.spec.Services }
 
+func (f *File) Root() *StructDef   { return f.spec.Root }
+func (f *File) Identifier() string { return f.spec.Identifier }
+func (f *File) Extension() string  { return f.spec.Extension }
+
 // Namespace returns the namespace for that language, else the one for "*",
 // else "".
 func (f *File) Namespace(language string) string {
@@ -102,7 +124,10 @@ func (f *File) Namespace(language string) string {
 	return any
 }
 
-// Struct returns the struct, union or exception of that name in this file, or nil.
+// Struct returns the struct, union or exception of that name in this file, or
+// nil. Where a file holds several packages, a name with its package finds its
+// declaration, and one without the one outside of all packages, else the first.
+// So it is for the other kinds of declarations.
 func (f *File) Struct(name string) *StructDef { d, _ := f.types[name].(*StructDef); return d }
 
 // Enum returns the enum of that name in this file, or nil.

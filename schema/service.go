@@ -51,11 +51,11 @@ func (s *Service) AllMethods() []*Method {
 // Method returns the own or inherited method with that name, or nil.
 func (s *Service) Method(name string) *Method { return s.byName[name] }
 
-// FullName returns the name with the package of its file before it, such as
-// shop.v1.Shop.
+// FullName returns the name with its package before it, such as shop.v1.Shop.
 func (s *Service) FullName() string { return s.spec.fullName() }
 
 func (s *Service) Name() string             { return s.spec.Name }
+func (s *Service) Package() string          { return s.spec.pkg() }
 func (s *Service) File() *File              { return s.spec.File }
 func (s *Service) Doc() string              { return s.spec.Doc }
 func (s *Service) Span() diag.Span          { return s.spec.Span }
@@ -66,6 +66,7 @@ type MethodSpec struct {
 	DeclSpec
 	// Args is the struct of the arguments, as it travels. A Protobuf method has one
 	// argument, with the id 1, and the argument itself travels; so does its result.
+	// A FlatBuffers method is like that.
 	Args *StructDef
 	// Result is the struct of the reply: field 0, named "success", unless the
 	// method returns nothing, and the declared exceptions under their ids. All

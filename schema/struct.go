@@ -29,6 +29,8 @@ type StructDef struct {
 	byID   map[int32]*Field // the rest
 	byName map[string]*Field
 	done   bool
+	tag    *Type        // of a union of FlatBuffers
+	layout *fixedStruct // of a struct of FlatBuffers
 }
 
 // denseLimit bounds the table that looks fields up by id without hashing.
@@ -49,6 +51,9 @@ func (s *StructDef) Complete(fields []*Field) {
 	}
 	s.done = true
 	s.fields = fields
+	if s.layout != nil {
+		s.layout.place(fields)
+	}
 	s.byName = make(map[string]*Field, len(fields))
 	top := int32(-1)
 	for _, f := range fields {
@@ -100,8 +105,7 @@ func (s *StructDef) Fields() []*Field { return s.fields }
 // of their first fields. A union, all of whose fields exclude each other, has none.
 func (s *StructDef) Oneofs() []*Oneof { return s.oneofs }
 
-// FullName returns the name with the package of its file before it, such as
-// shop.v1.Item.
+// FullName returns the name with its package before it, such as shop.v1.Item.
 func (s *StructDef) FullName() string { return s.spec.fullName() }
 
 // FieldByID returns the field with that id, or nil.
@@ -116,6 +120,7 @@ func (s *StructDef) FieldByID(id int32) *Field {
 func (s *StructDef) FieldByName(name string) *Field { return s.byName[name] }
 
 func (s *StructDef) Name() string             { return s.spec.Name }
+func (s *StructDef) Package() string          { return s.spec.pkg() }
 func (s *StructDef) File() *File              { return s.spec.File }
 func (s *StructDef) Doc() string              { return s.spec.Doc }
 func (s *StructDef) Span() diag.Span          { return s.spec.Span }
@@ -127,7 +132,8 @@ type Requiredness uint8
 
 const (
 	// Default: need not be present when read. Thrift always writes it, Protobuf
-	// writes what is not zero or empty: its implicit presence.
+	// writes what is not zero or empty: its implicit presence. FlatBuffers
+	// writes what is not the default value.
 	Default  Requiredness = iota
 	Required              // always written, must be present when read
 	Optional              // written if set: Protobuf's explicit presence
@@ -145,7 +151,10 @@ type FieldSpec struct {
 	Default      *Value // nil if none was declared
 	Oneof        *Oneof // nil if the field is in none
 	Packed       bool
-	JSONName     string // empty for the name as JSON spells names
+	Deprecated   bool
+	Key          bool       // elements of lists are sorted and found by this field
+	Nested       *StructDef // the root of the buffer that the bytes hold, or nil
+	JSONName     string     // empty for the name as JSON spells names
 	Doc          string
 	Annotations  Annotations
 	Span         diag.Span // of the name
@@ -157,6 +166,8 @@ type Field struct {
 	spec  FieldSpec
 	owner *StructDef
 	index int
+
+	offset, padding int // of a field of a fixed struct
 }
 
 // NewField makes a field, which becomes part of a struct by Complete.
@@ -175,6 +186,18 @@ func (f *Field) Default() *Value { return f.spec.Default }
 
 // Oneof returns the oneof that f belongs to, or nil.
 func (f *Field) Oneof() *Oneof { return f.spec.Oneof }
+
+// Deprecated reports whether the field is no longer used: FlatBuffers keeps its
+// id and generates nothing for it.
+func (f *Field) Deprecated() bool { return f.spec.Deprecated }
+
+// Key reports whether structs in a list are sorted by f, and found by its
+// value: the key of FlatBuffers. A struct has one at most.
+func (f *Field) Key() bool { return f.spec.Key }
+
+// Nested returns the table that is the root of the FlatBuffer which the bytes of
+// f hold, or nil.
+func (f *Field) Nested() *StructDef { return f.spec.Nested }
 
 // Packed reports whether Protobuf writes the elements of the list one after
 // another behind one header. Readers take them either way.
@@ -245,6 +268,8 @@ func (o *Oneof) Annotations() Annotations { return o.spec.Annotations }
 // EnumDef declares an enum.
 type EnumDef struct {
 	spec    DeclSpec
+	base    Kind
+	flags   bool
 	closed  bool
 	typ     Type
 	values  []*EnumValue
@@ -265,7 +290,7 @@ type EnumValue struct {
 // unique. Where several names share a value, the first is the value's name.
 func NewEnum(spec DeclSpec, values []*EnumValue) *EnumDef {
 	e := &EnumDef{
-		spec: spec, values: values,
+		spec: spec, values: values, base: I32,
 		byName:  make(map[string]*EnumValue, len(values)),
 		byValue: make(map[int64]*EnumValue, len(values)),
 	}
@@ -286,12 +311,27 @@ func NewClosedEnum(spec DeclSpec, values []*EnumValue) *EnumDef {
 	return e
 }
 
+// NewEnumOf is [NewEnum] for an enum whose numbers are of an integer kind other
+// than I32. Those of U64 are the int64 with the same bits. flags says that
+// values are sets of the declared bits.
+func NewEnumOf(spec DeclSpec, values []*EnumValue, base Kind, flags bool) *EnumDef {
+	e := NewEnum(spec, values)
+	e.base, e.flags = base, flags
+	return e
+}
+
+// Base returns the kind of the enum's numbers: I32 for Thrift and Protobuf.
+func (e *EnumDef) Base() Kind { return e.base }
+
+// Flags reports whether a value is a set of the declared bits: bit_flags of
+// FlatBuffers. The declared values are the bits as numbers, not their positions.
+func (e *EnumDef) Flags() bool { return e.flags }
+
 // Closed reports whether a number without a name is no value of the enum.
 // Enums of Thrift and proto3 are open; those of proto2 are closed.
 func (e *EnumDef) Closed() bool { return e.closed }
 
-// FullName returns the name with the package of its file before it, such as
-// shop.v1.Color.
+// FullName returns the name with its package before it, such as shop.v1.Color.
 func (e *EnumDef) FullName() string { return e.spec.fullName() }
 
 // Type returns the type that e declares.
@@ -310,6 +350,7 @@ func (e *EnumDef) ByName(name string) *EnumValue { return e.byName[name] }
 func (e *EnumDef) ByValue(n int64) *EnumValue { return e.byValue[n] }
 
 func (e *EnumDef) Name() string             { return e.spec.Name }
+func (e *EnumDef) Package() string          { return e.spec.pkg() }
 func (e *EnumDef) File() *File              { return e.spec.File }
 func (e *EnumDef) Doc() string              { return e.spec.Doc }
 func (e *EnumDef) Span() diag.Span          { return e.spec.Span }

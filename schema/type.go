@@ -1,6 +1,10 @@
 package schema
 
-import "github.com/thrum-rpc/thrum/diag"
+import (
+	"strconv"
+
+	"github.com/thrum-rpc/thrum/diag"
+)
 
 // Kind is what a type is, with typedefs resolved.
 type Kind uint8
@@ -26,14 +30,15 @@ const (
 	List
 	Set
 	Map
-	Struct // struct, union and exception; see Flavor
+	Array  // a fixed number of elements; FlatBuffers
+	Struct // struct, table, union and exception; see Flavor and Fixed
 )
 
 var kindNames = [...]string{
 	Invalid: "invalid", Void: "void", Bool: "bool", I8: "i8", I16: "i16", I32: "i32", I64: "i64",
 	U8: "u8", U16: "u16", U32: "u32", U64: "u64",
 	Float: "float", Double: "double", String: "string", Binary: "binary", UUID: "uuid",
-	Enum: "enum", List: "list", Set: "set", Map: "map", Struct: "struct",
+	Enum: "enum", List: "list", Set: "set", Map: "map", Array: "array", Struct: "struct",
 }
 
 // String returns the Thrift keyword of k, or one in its manner.
@@ -54,7 +59,7 @@ func (k Kind) IsUnsigned() bool { return k >= U8 && k <= U64 }
 func (k Kind) IsContainer() bool { return k >= List && k <= Map }
 
 // Encoding is how the values of a type are written, where a format has several
-// ways. So far that is Protobuf.
+// ways: Protobuf and FlatBuffers.
 type Encoding uint8
 
 const (
@@ -63,6 +68,8 @@ const (
 	ZigZag                    // integers as varints that are short near zero: sint32, sint64
 	Fixed                     // integers in 4 or 8 bytes: fixed32, sfixed32, fixed64, sfixed64
 	Delimited                 // structs between a start and an end: groups
+	Offset64                  // strings and lists behind an offset of 64 bits: offset64
+	Vector64                  // lists behind such an offset, with a length of 64 bits: vector64
 )
 
 // String returns a name for messages.
@@ -73,13 +80,15 @@ func (e Encoding) String() string {
 	return "invalid"
 }
 
-var encodingNames = [...]string{StandardEncoding: "standard", ZigZag: "zigzag", Fixed: "fixed", Delimited: "delimited"}
+var encodingNames = [...]string{StandardEncoding: "standard", ZigZag: "zigzag", Fixed: "fixed", Delimited: "delimited",
+	Offset64: "offset64", Vector64: "vector64"}
 
 // Type is a use of a type: a base type, a container, an enum or a struct,
 // possibly under a typedef's name and with annotations of its own.
 type Type struct {
 	kind        Kind
 	encoding    Encoding
+	length      uint16 // of an array
 	key, elem   *Type
 	strct       *StructDef
 	enum        *EnumDef
@@ -112,6 +121,9 @@ func SetOf(elem *Type) *Type { return &Type{kind: Set, elem: elem} }
 // MapOf returns map<key, elem>.
 func MapOf(key, elem *Type) *Type { return &Type{kind: Map, key: key, elem: elem} }
 
+// ArrayOf returns an array of length elements.
+func ArrayOf(elem *Type, length uint16) *Type { return &Type{kind: Array, elem: elem, length: length} }
+
 // WithAnnotations returns t as used with annotations of its own, which stand
 // before those that t has already.
 func (t *Type) WithAnnotations(a Annotations) *Type {
@@ -140,12 +152,15 @@ func (t *Type) Encoding() Encoding { return t.encoding }
 // Kind returns what t is, with typedefs resolved.
 func (t *Type) Kind() Kind { return t.kind }
 
-// Elem returns the element type of a list or set or the value type of a map,
-// nil for others.
+// Elem returns the element type of a list, set or array or the value type of a
+// map, nil for others.
 func (t *Type) Elem() *Type { return t.elem }
 
 // Key returns the key type of a map, nil for others.
 func (t *Type) Key() *Type { return t.key }
+
+// Len returns the number of elements of an array, 0 for others.
+func (t *Type) Len() int { return int(t.length) }
 
 // Struct returns the declaration of a struct, union or exception, nil for others.
 func (t *Type) Struct() *StructDef { return t.strct }
@@ -170,6 +185,8 @@ func (t *Type) String() string {
 		return t.strct.Name()
 	case List, Set:
 		return t.kind.String() + "<" + t.elem.String() + ">"
+	case Array:
+		return "array<" + t.elem.String() + ", " + strconv.Itoa(int(t.length)) + ">"
 	case Map:
 		return "map<" + t.key.String() + ", " + t.elem.String() + ">"
 	default:
@@ -213,11 +230,21 @@ type DeclSpec struct {
 	Doc         string // the documentation comment without its delimiters
 	Annotations Annotations
 	Span        diag.Span // of the name
+	// Package is the declaration's own package where a file holds several: the
+	// namespace of FlatBuffers. Where it is empty, the file's package counts.
+	Package string
+}
+
+func (d *DeclSpec) pkg() string {
+	if d.Package == "" && d.File != nil {
+		return d.File.spec.Package
+	}
+	return d.Package
 }
 
 func (d *DeclSpec) fullName() string {
-	if d.File == nil || d.File.spec.Package == "" {
-		return d.Name
+	if p := d.pkg(); p != "" {
+		return p + "." + d.Name
 	}
-	return d.File.spec.Package + "." + d.Name
+	return d.Name
 }
