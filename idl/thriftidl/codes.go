@@ -10,7 +10,6 @@ const (
 	codeIncludeCycle     = "include-cycle"
 	codeIncludeDepth     = "include-depth"
 	codeDuplicateInclude = "duplicate-include" // warning
-	codeTooMany          = "too-many-diagnostics"
 
 	// Text.
 	codeSyntax              = "syntax"
@@ -94,16 +93,14 @@ const (
 // Limits, so that no input can exhaust the stack or memory. They are far above
 // what people write.
 const (
-	maxFileSize     = 16 << 20 // bytes of one file
-	maxNameLength   = 1024     // bytes of a name
-	maxIncludeDepth = 128      // files from the first to the innermost include
-	maxBodyDepth    = 128      // brackets and braces within each other
-	maxTypeDepth    = 64       // containers and typedefs within each other
-	maxTypeSize     = 1024     // parts of a type with its typedefs expanded
-	maxValueDepth   = 64       // literals and references within each other
-	spareValues     = 1 << 18  // values of one Load, beside one for each byte of text
-	spareKeys       = 4 << 20  // bytes of keys that are compared, beside four for each byte of text
-	maxValueSize    = 1 << 20  // parts of one constant, references expanded
-	maxServiceDepth = 64       // services that extend each other
-	maxDiagnostics  = 100      // errors of one Load, and as many warnings
+	maxNameLength   = 1024    // bytes of a name
+	maxIncludeDepth = 128     // files from the first to the innermost include
+	maxBodyDepth    = 128     // brackets and braces within each other
+	maxTypeDepth    = 64      // containers and typedefs within each other
+	maxTypeSize     = 1024    // parts of a type with its typedefs expanded
+	maxValueDepth   = 64      // literals and references within each other
+	spareValues     = 1 << 18 // values of one Load, beside one for each byte of text
+	spareKeys       = 4 << 20 // bytes of keys that are compared, beside four for each byte of text
+	maxValueSize    = 1 << 20 // parts of one constant, references expanded
+	maxServiceDepth = 64      // services that extend each other
 )

@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"strings"
 
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -16,7 +17,7 @@ import (
 //
 // It is a warning: the Apache compiler's own tests hold such structs.
 func (r *resolver) checkImpossible() {
-	if r.rep.errors > 0 {
+	if r.rep.Errors > 0 {
 		return
 	}
 	waiting := make(map[*schema.StructDef]int) // required fields not yet known to be possible
@@ -110,18 +111,18 @@ func (r *resolver) reportImpossible(def *schema.StructDef, possible, reported ma
 
 func (r *resolver) reportRing(def *schema.StructDef, ring []*schema.Field, where map[*schema.StructDef]*typeSym) {
 	const mostNotes = 8
-	names := []string{clip(def.Name())}
+	names := []string{report.Clip(def.Name())}
 	for _, f := range ring[:min(len(ring), mostNotes)] {
-		names = append(names, clip(f.Type().Struct().Name()))
+		names = append(names, report.Clip(f.Type().Struct().Name()))
 	}
 	if len(ring) > mostNotes {
 		names = append(names, "…")
 	}
 	sym := where[def]
 	d := r.warnf(sym.unit, sym.node.base().name.pos, codeImpossibleStruct, "no value of %s can exist: it contains itself (%s)",
-		clip(def.Name()), strings.Join(names, " → "))
+		report.Clip(def.Name()), strings.Join(names, " → "))
 	for _, f := range ring[:min(len(ring), mostNotes)] {
-		d.Notes = append(d.Notes, note(f.Span(), "%s needs %s here", clip(f.Struct().Name()), clip(f.Type().Struct().Name())))
+		d.Notes = append(d.Notes, report.Note(f.Span(), "%s needs %s here", report.Clip(f.Struct().Name()), report.Clip(f.Type().Struct().Name())))
 	}
 	d.Hint = "a union needs a field of another kind"
 	for _, f := range ring {

@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"math"
 
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -27,8 +28,8 @@ func (r *resolver) declare(u *unit) {
 			table = consts
 		}
 		if first := table[b.name.name]; first != nil {
-			d := r.errorf(u, b.name.pos, codeDuplicateName, "%q is declared twice", clip(b.name.name))
-			d.Notes = append(d.Notes, note(u.span(first.base().name.pos), "first declared here"))
+			d := r.errorf(u, b.name.pos, codeDuplicateName, "%q is declared twice", report.Clip(b.name.name))
+			d.Notes = append(d.Notes, report.Note(u.span(first.base().name.pos), "first declared here"))
 			continue
 		}
 		table[b.name.name] = n
@@ -37,8 +38,8 @@ func (r *resolver) declare(u *unit) {
 	for _, n := range u.tree.decls {
 		name := n.base().name
 		if other := named[name.name]; consts[name.name] == n && other != nil {
-			d := r.warnf(u, name.pos, codeSharedName, "the constant %q has the name of a type or service", clip(name.name))
-			d.Notes = append(d.Notes, note(u.span(other.base().name.pos), "which is declared here"))
+			d := r.warnf(u, name.pos, codeSharedName, "the constant %q has the name of a type or service", report.Clip(name.name))
+			d.Notes = append(d.Notes, report.Note(u.span(other.base().name.pos), "which is declared here"))
 			d.Hint = "thriftgo refuses this, and generated code may not compile"
 		}
 	}
@@ -60,7 +61,7 @@ func (r *resolver) declareOne(u *unit, n declNode) {
 		u.scope.services[name] = &serviceSym{unit: u, node: n, s: schema.NewService(r.declSpec(u, &n.declBase))}
 	case *interactionNode:
 		u.scope.interactions[name] = n
-		r.warnf(u, n.name.pos, codeInteraction, "the interaction %s is left out", clip(name)).
+		r.warnf(u, n.name.pos, codeInteraction, "the interaction %s is left out", report.Clip(name)).
 			Hint = "interactions are fbthrift's own and not supported"
 	}
 }
@@ -102,20 +103,20 @@ func (r *resolver) enum(u *unit, n *enumNode) *schema.EnumDef {
 		}
 		fits := next >= math.MinInt32 && next <= math.MaxInt32
 		if !fits {
-			r.errorf(u, place, codeEnumValueRange, "the number %d of %s does not fit in 32 bits", next, clip(v.name.name)).
+			r.errorf(u, place, codeEnumValueRange, "the number %d of %s does not fit in 32 bits", next, report.Clip(v.name.name)).
 				Hint = "enums travel as i32; use constants of type i64 for larger numbers"
 			next = 0
 		}
 		if first := byName[v.name.name]; first != nil {
-			d := r.errorf(u, v.name.pos, codeDuplicateEnumerator, "%q stands twice in the enum %s", clip(v.name.name), clip(n.name.name))
-			d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used here"))
+			d := r.errorf(u, v.name.pos, codeDuplicateEnumerator, "%q stands twice in the enum %s", report.Clip(v.name.name), report.Clip(n.name.name))
+			d.Notes = append(d.Notes, report.Note(u.span(first.name.pos), "first used here"))
 			next++
 			continue
 		}
 		byName[v.name.name] = v
 		if first := byNumber[next]; first != nil && fits {
-			d := r.warnf(u, place, codeDuplicateEnumValue, "%s and %s have the same number %d", clip(first.name.name), clip(v.name.name), next)
-			d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used here"))
+			d := r.warnf(u, place, codeDuplicateEnumValue, "%s and %s have the same number %d", report.Clip(first.name.name), report.Clip(v.name.name), next)
+			d.Notes = append(d.Notes, report.Note(u.span(first.name.pos), "first used here"))
 			d.Hint = "the first name is the one that is shown; thriftgo refuses this"
 		} else if fits {
 			byNumber[next] = v
@@ -138,7 +139,7 @@ func (r *resolver) headers(u *unit) schema.FileSpec {
 	for _, n := range u.tree.namespaces {
 		ns := schema.Namespace{Language: n.language.name, Name: n.name, Annotations: r.annotations(u, n.annots), Span: u.span(n.pos)}
 		if i, ok := at[ns.Language]; ok {
-			r.warnf(u, n.pos, codeDuplicateNamespace, "the namespace for %s is given twice, the last one counts", clip(ns.Language))
+			r.warnf(u, n.pos, codeDuplicateNamespace, "the namespace for %s is given twice, the last one counts", report.Clip(ns.Language))
 			spec.Namespaces[i] = ns
 			continue
 		}

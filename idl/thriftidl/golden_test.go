@@ -66,7 +66,7 @@ func TestDiagnosticsAreRenderedAsTheGoldensShow(t *testing.T) {
 
 // Codes that need generated input, which limits_test.go provides.
 var codesTestedElsewhere = map[string]bool{
-	"file-unreadable": true, "file-too-large": true, "include-depth": true, "too-many-diagnostics": true,
+	"file-unreadable": true, "file-too-large": true, "include-depth": true,
 	"nesting-depth": true, "name-too-long": true, "type-too-large": true, "constant-too-large": true, "service-depth": true,
 }
 

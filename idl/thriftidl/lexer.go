@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 )
 
 // lexed is a file cut into tokens; the last one is tokEOF.
@@ -21,7 +22,7 @@ type lexed struct {
 // lexer cuts text into tokens. It reports what it cannot read and goes on.
 type lexer struct {
 	lexed
-	rep *reporter
+	rep *report.Reporter
 	at  int
 	nl  bool
 	// Of the comments since the last token.
@@ -33,7 +34,7 @@ type lexer struct {
 
 // lex cuts src into tokens. A string may run over several lines, as thriftgo
 // and fbthrift allow, unless endStringsAtLines is set.
-func lex(src *diag.Source, rep *reporter, endStringsAtLines bool) *lexed {
+func lex(src *diag.Source, rep *report.Reporter, endStringsAtLines bool) *lexed {
 	l := &lexer{
 		lexed: lexed{src: src, text: string(src.Text), tokens: make([]token, 0, len(src.Text)/5+8)},
 		rep:   rep, nl: true, endStringsAtLines: endStringsAtLines,
@@ -125,7 +126,7 @@ func (l *lexer) blockComment() {
 	n := strings.Index(l.text[start+2:], "*/")
 	if n < 0 {
 		l.at = len(l.text)
-		l.rep.errorf(l.span(start, start+2), codeUnterminatedComment, "the comment has no end").
+		l.rep.Errorf(l.span(start, start+2), codeUnterminatedComment, "the comment has no end").
 			Hint = "close it with */"
 		return
 	}
@@ -209,7 +210,7 @@ func (l *lexer) ident() {
 		}
 	}
 	if n := l.at - start; n > maxNameLength {
-		l.rep.errorf(l.span(start, l.at), codeNameTooLong, "the name has %d letters, at most %d are allowed", n, maxNameLength)
+		l.rep.Errorf(l.span(start, l.at), codeNameTooLong, "the name has %d letters, at most %d are allowed", n, maxNameLength)
 	}
 	l.emit(tokIdent, start, keywords[l.text[start:l.at]])
 }
@@ -226,8 +227,8 @@ func (l *lexer) strange() {
 		l.at += n
 	}
 	if l.at > start {
-		l.rep.errorf(l.span(start, l.at), codeNonASCIIName, "the name %q has letters that Thrift does not allow in names",
-			clip(l.text[start:l.at])).Hint = "names consist of a-z, A-Z, 0-9 and _; other letters may stand in strings and comments"
+		l.rep.Errorf(l.span(start, l.at), codeNonASCIIName, "the name %q has letters that Thrift does not allow in names",
+			report.Clip(l.text[start:l.at])).Hint = "names consist of a-z, A-Z, 0-9 and _; other letters may stand in strings and comments"
 		l.emit(tokIdent, start, kwNone)
 		return
 	}
@@ -235,11 +236,11 @@ func (l *lexer) strange() {
 	l.at += n
 	switch {
 	case r == utf8.RuneError && n == 1:
-		l.rep.errorf(l.span(start, l.at), codeBadCharacter, "the byte 0x%02x is no UTF-8 text", l.text[start])
+		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "the byte 0x%02x is no UTF-8 text", l.text[start])
 	case unicode.IsPrint(r):
-		l.rep.errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %q", r)
+		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %q", r)
 	default:
-		l.rep.errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %U", r)
+		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %U", r)
 	}
 }
 
@@ -274,7 +275,7 @@ func (l *lexer) number() {
 	}
 	if isLetter(l.byteAt(l.at)) {
 		l.digits(isAlnum)
-		l.rep.errorf(l.span(start, l.at), codeBadNumber, "%q is neither a number nor a name", clip(l.text[start:l.at])).
+		l.rep.Errorf(l.span(start, l.at), codeBadNumber, "%q is neither a number nor a name", report.Clip(l.text[start:l.at])).
 			Hint = "a name must not start with a digit"
 		kind = tokIdent
 	}
@@ -298,7 +299,7 @@ func (l *lexer) str(quote byte) {
 			l.at++
 			if lineEnd >= 0 {
 				l.multiline++
-				l.rep.warnf(l.span(start, lineEnd), codeMultilineString, "the string runs over several lines").
+				l.rep.Warnf(l.span(start, lineEnd), codeMultilineString, "the string runs over several lines").
 					Hint = "the Apache compiler refuses this; write \\n instead"
 			}
 			l.emit(tokString, start, kwNone)
@@ -331,7 +332,7 @@ func (l *lexer) str(quote byte) {
 }
 
 func (l *lexer) unterminated(start, end int) {
-	l.rep.errorf(l.span(start, end), codeUnterminatedString, "the string has no end").
+	l.rep.Errorf(l.span(start, end), codeUnterminatedString, "the string has no end").
 		Hint = "close it with " + l.text[start:start+1]
 	l.emit(tokString, start, kwNone)
 }
@@ -339,16 +340,3 @@ func (l *lexer) unterminated(start, end int) {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isAlnum(c byte) bool  { return isLetter(c) || isDigit(c) }
-
-// clip shortens s for a message.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	n := most
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}

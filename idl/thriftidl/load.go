@@ -1,64 +1,39 @@
 package thriftidl
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"os"
-	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/files"
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
-// Option changes how Load finds files.
-type Option func(*config)
-
-type config struct {
-	dirs       []string
-	sources    map[string][]byte
-	memoryOnly bool
-	onRead     func(path string, text []byte)
-	longEnums  bool
-}
+// Option changes how Load finds files. It is the same type for all front ends
+// that read files by themselves.
+type Option = files.Option
 
 // IncludeDirs adds directories in which included files are searched, in order,
 // after the directory of the file that includes them.
-func IncludeDirs(dirs ...string) Option {
-	return func(c *config) { c.dirs = append(c.dirs, dirs...) }
-}
+func IncludeDirs(dirs ...string) Option { return files.IncludeDirs(dirs...) }
 
 // Sources adds IDL from memory: paths with slashes and their text. A path is
 // looked up here before the disk. The texts are kept without copying and must
 // not be changed afterwards.
-func Sources(files map[string][]byte) Option {
-	return func(c *config) {
-		if c.sources == nil {
-			c.sources = make(map[string][]byte, len(files))
-		}
-		for name, text := range files {
-			if text == nil {
-				text = []byte{} // a file without text, rather than a file that is not there
-			}
-			c.sources[cleanPath(name)] = text
-		}
-	}
-}
+func Sources(texts map[string][]byte) Option { return files.Sources(texts) }
 
 // MemoryOnly forbids the disk: only files given by [Sources] exist.
-func MemoryOnly() Option { return func(c *config) { c.memoryOnly = true } }
+func MemoryOnly() Option { return files.MemoryOnly() }
 
 // EnumsAsI64 makes every use of an enum an i64, for services whose messages have enums in
 // 64 bits, where Thrift has 32. Enumerators still name values in the IDL; whoever uses
 // the schema sees numbers.
-func EnumsAsI64() Option { return func(c *config) { c.longEnums = true } }
+func EnumsAsI64() Option { return files.EnumsAsI64() }
 
 // OnRead calls f with each file that is read from the disk: the absolute path by
 // which it was found first, and its text, which f must not change. Of a file larger than
 // the limit the text is cut. f is called while Load runs, also for files that turn out to be wrong.
-func OnRead(f func(path string, text []byte)) Option { return func(c *config) { c.onRead = f } }
+func OnRead(f func(path string, text []byte)) Option { return files.OnRead(f) }
 
 // Load reads the file at path with all that it includes.
 //
@@ -70,55 +45,51 @@ func OnRead(f func(path string, text []byte)) Option { return func(c *config) { 
 // Limits: 16 MiB per file, 128 levels of includes, 64 levels of nested types
 // and values. Load itself is safe for concurrent use.
 func Load(path string, opts ...Option) (*schema.File, diag.List) {
-	files, list := LoadAll([]string{path}, opts...)
-	if files == nil {
+	loaded, list := LoadAll([]string{path}, opts...)
+	if loaded == nil {
 		return nil, list
 	}
-	return files[0], list
+	return loaded[0], list
 }
 
 // LoadAll is Load for several files, which come back in the order of paths. What
 // they include in common is read once, and its types are the same for all. If anything is
 // wrong with one of them, none is returned.
 func LoadAll(paths []string, opts ...Option) ([]*schema.File, diag.List) {
-	var cfg config
-	for _, o := range opts {
-		o(&cfg)
-	}
-	l := &loader{cfg: cfg, units: make(map[string]*unit)}
+	l := &loader{finder: files.NewFinder(opts...), units: make(map[*files.File]*unit)}
 	roots := make([]*unit, 0, len(paths))
 	for _, path := range paths {
-		root := l.open(path)
-		if root == nil {
+		file, err := l.finder.Open(path)
+		if err != nil {
 			nowhere := diag.Span{Source: diag.NewSource(path, nil)}
-			l.rep.errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", l.why)
+			l.rep.Errorf(nowhere, codeFileUnreadable, "cannot read the file: %s", err)
 			continue
 		}
+		root := l.unit(file)
 		if root.state == unread {
 			l.read(root, 0)
 		}
 		roots = append(roots, root)
 	}
-	if l.rep.errors == 0 {
-		resolve(l.order, &l.rep, l.cfg.longEnums)
+	if l.rep.Errors == 0 {
+		resolve(l.order, &l.rep, l.finder.LongEnums())
 	}
-	l.rep.list.Sort()
-	if l.rep.errors > 0 {
-		return nil, l.rep.list
+	l.rep.List.Sort()
+	if l.rep.Errors > 0 {
+		return nil, l.rep.List
 	}
-	files := make([]*schema.File, len(roots))
+	all := make([]*schema.File, len(roots))
 	for i, root := range roots {
-		files[i] = root.file
+		all[i] = root.file
 	}
-	return files, l.rep.list
+	return all, l.rep.List
 }
 
 // unit is one file, first as text, then as a tree, then as part of the schema.
 type unit struct {
-	key      string // identifies the file, however it was found
 	path     string // as found
-	inMemory bool
 	src      *diag.Source
+	found    *files.File
 	tree     *fileNode
 	includes []include
 	aliases  map[string][]*unit // the same by name
@@ -147,72 +118,18 @@ func (u *unit) span(p pos) diag.Span { return u.tree.span(p) }
 
 // loader reads files and what they include.
 type loader struct {
-	cfg   config
-	rep   reporter
-	units map[string]*unit
-	order []*unit // every file after those that it includes
-	stack []*unit // the files being read, each included by the one before
-	why   string  // why open failed
+	finder *files.Finder
+	rep    report.Reporter
+	units  map[*files.File]*unit
+	order  []*unit // every file after those that it includes
+	stack  []*unit // the files being read, each included by the one before
 }
 
-// open finds the file at name and reads its text. It returns nil, and sets
-// why, if there is none.
-func (l *loader) open(name string) *unit {
-	clean := cleanPath(name)
-	if text, ok := l.cfg.sources[clean]; ok {
-		return l.add("mem:"+clean, name, true, text)
-	}
-	l.why = "there is no such file"
-	if l.cfg.memoryOnly {
-		return nil
-	}
-	abs, err := filepath.Abs(name)
-	real := abs
-	if err == nil {
-		real, err = filepath.EvalSymlinks(abs)
-	}
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			l.why = err.Error()
-		}
-		return nil
-	}
-	if u := l.units["disk:"+real]; u != nil {
-		return u
-	}
-	text, err := readFile(real)
-	if err != nil {
-		l.why = err.Error()
-		return nil
-	}
-	if l.cfg.onRead != nil {
-		l.cfg.onRead(abs, text)
-	}
-	return l.add("disk:"+real, name, false, text)
-}
-
-// readFile reads a regular file, at most one byte more than the limit.
-func readFile(name string) ([]byte, error) {
-	info, err := os.Stat(name)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("not a regular file")
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFileSize+1))
-}
-
-func (l *loader) add(key, name string, inMemory bool, text []byte) *unit {
-	u := l.units[key]
+func (l *loader) unit(f *files.File) *unit {
+	u := l.units[f]
 	if u == nil {
-		u = &unit{key: key, path: name, inMemory: inMemory, src: diag.NewSource(name, text)}
-		l.units[key] = u
+		u = &unit{path: f.Path, src: f.Src, found: f}
+		l.units[f] = u
 	}
 	return u
 }
@@ -226,9 +143,9 @@ func (l *loader) read(u *unit, depth int) {
 		u.state = loaded
 		l.order = append(l.order, u)
 	}()
-	if len(u.src.Text) > maxFileSize {
+	if u.found.TooLarge() {
 		u.tree = &fileNode{src: u.src}
-		l.rep.errorf(diag.Span{Source: diag.NewSource(u.path, nil)}, codeFileTooLarge, "the file is larger than %d MiB", maxFileSize>>20)
+		l.rep.Errorf(diag.Span{Source: diag.NewSource(u.path, nil)}, codeFileTooLarge, "the file is larger than %d MiB", files.MaxSize>>20)
 		return
 	}
 	u.tree = parse(u.src, &l.rep)
@@ -245,11 +162,11 @@ func (l *loader) read(u *unit, depth int) {
 		}
 		alias := node.alias
 		if alias == "" {
-			alias = programName(node.path)
+			alias = files.ProgramName(node.path)
 		}
 		if first := seen[includedAs{target, alias}]; first != nil {
-			d := l.rep.warnf(u.span(node.pos), codeDuplicateInclude, "%q is included twice", clip(node.path))
-			d.Notes = append(d.Notes, note(u.span(first.pos), "first included here"))
+			d := l.rep.Warnf(u.span(node.pos), codeDuplicateInclude, "%q is included twice", report.Clip(node.path))
+			d.Notes = append(d.Notes, report.Note(u.span(first.pos), "first included here"))
 			continue
 		}
 		seen[includedAs{target, alias}] = node
@@ -258,7 +175,7 @@ func (l *loader) read(u *unit, depth int) {
 			l.cycle(u, node, target)
 			continue
 		case target.state == unread && depth >= maxIncludeDepth:
-			l.rep.errorf(u.span(node.pos), codeIncludeDepth, "files include each other more than %d levels deep", maxIncludeDepth)
+			l.rep.Errorf(u.span(node.pos), codeIncludeDepth, "files include each other more than %d levels deep", maxIncludeDepth)
 			continue
 		case target.state == unread:
 			target.via = node
@@ -272,35 +189,18 @@ func (l *loader) read(u *unit, depth int) {
 // find looks for an included file: in the directory of the file that includes
 // it, then in the directories of IncludeDirs.
 func (l *loader) find(from *unit, node *includeNode) *unit {
-	name := node.path
-	if name == "" {
-		l.rep.errorf(from.span(node.pos), codeIncludeNotFound, "the include has no path")
+	if node.path == "" {
+		l.rep.Errorf(from.span(node.pos), codeIncludeNotFound, "the include has no path")
 		return nil
 	}
-	if path.IsAbs(name) || filepath.IsAbs(name) {
-		if u := l.open(name); u != nil {
-			return u
-		}
-		l.rep.errorf(from.span(node.pos), codeIncludeNotFound, "cannot include %s: %s", clip(name), l.why)
-		return nil
+	file, missing := l.finder.Include(from.found, node.path)
+	if missing == nil {
+		return l.unit(file)
 	}
-	tried := make([]string, 0, 1+len(l.cfg.dirs))
-	why := ""
-	for i := -1; i < len(l.cfg.dirs); i++ {
-		dir := dirOf(from)
-		if i >= 0 {
-			dir = l.cfg.dirs[i]
-		}
-		if u := l.open(joinPath(dir, name)); u != nil {
-			return u
-		}
-		if why == "" || l.why != "there is no such file" {
-			why = l.why
-		}
-		tried = append(tried, dir)
+	d := l.rep.Errorf(from.span(node.pos), codeIncludeNotFound, "cannot include %s: %s", report.Clip(node.path), missing.Why)
+	if len(missing.Tried) > 0 {
+		d.Hint = "searched in " + strings.Join(missing.Tried, ", ")
 	}
-	l.rep.errorf(from.span(node.pos), codeIncludeNotFound, "cannot include %s: %s", clip(name), why).
-		Hint = "searched in " + strings.Join(tried, ", ")
 	return nil
 }
 
@@ -314,37 +214,11 @@ func (l *loader) cycle(u *unit, node *includeNode, target *unit) {
 	for _, s := range l.stack[from:] {
 		chain = append(chain, s.path)
 	}
-	d := l.rep.errorf(u.span(node.pos), codeIncludeCycle, "files include each other: %s → %s",
+	d := l.rep.Errorf(u.span(node.pos), codeIncludeCycle, "files include each other: %s → %s",
 		strings.Join(chain, " → "), target.path)
 	for i := from + 1; i < len(l.stack); i++ {
 		includer, included := l.stack[i-1], l.stack[i]
-		d.Notes = append(d.Notes, note(includer.span(included.via.pos), "%s includes %s here", includer.path, included.path))
+		d.Notes = append(d.Notes, report.Note(includer.span(included.via.pos), "%s includes %s here", includer.path, included.path))
 	}
 	d.Hint = "move what both need to a third file"
-}
-
-func dirOf(u *unit) string {
-	if u.inMemory {
-		return path.Dir(cleanPath(u.path))
-	}
-	return filepath.Dir(u.path)
-}
-
-func joinPath(dir, name string) string {
-	if dir == "." || dir == "" {
-		return path.Clean(name)
-	}
-	return filepath.Join(dir, filepath.FromSlash(name))
-}
-
-func cleanPath(name string) string { return path.Clean(filepath.ToSlash(name)) }
-
-// programName is the name under which a file is included: its base name
-// without the last extension.
-func programName(name string) string {
-	base := path.Base(filepath.ToSlash(name))
-	if i := strings.LastIndexByte(base, '.'); i > 0 {
-		base = base[:i]
-	}
-	return base
 }

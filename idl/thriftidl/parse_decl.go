@@ -140,7 +140,7 @@ func (p *parser) senumDecl(base declBase) declNode {
 		return nil
 	}
 	n.target = &typeNode{name: ident{name: "string", pos: word.span, kw: kwString}, pos: word.span}
-	p.rep.warnf(p.file.span(word.span), codeDeprecatedSyntax, "senum is no longer Thrift, it is read as a typedef of string")
+	p.rep.Warnf(p.file.span(word.span), codeDeprecatedSyntax, "senum is no longer Thrift, it is read as a typedef of string")
 	if !p.body('{', '}', "before the senum's strings", func() bool {
 		_, _, ok := p.stringLiteral("a string")
 		p.separator()
@@ -278,7 +278,7 @@ func (p *parser) methodQualifier(m *methodNode) {
 	}
 	switch t.kw {
 	case kwAsync:
-		p.rep.warnf(p.file.span(t.span), codeDeprecatedSyntax, "async is the former name of oneway").
+		p.rep.Warnf(p.file.span(t.span), codeDeprecatedSyntax, "async is the former name of oneway").
 			Hint = "write oneway"
 		fallthrough
 	case kwOneway:

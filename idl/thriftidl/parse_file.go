@@ -64,10 +64,10 @@ func (p *parser) statement() bool {
 	}
 	if p.isHeader() {
 		if len(annots) > 0 && p.peek().kw != kwPackage {
-			p.rep.errorf(p.file.span(annots[0].pos), codeMisplacedAnnotation, "nothing here can carry an annotation")
+			p.rep.Errorf(p.file.span(annots[0].pos), codeMisplacedAnnotation, "nothing here can carry an annotation")
 		}
 		if len(p.file.decls) > 0 {
-			p.rep.warnf(p.file.span(p.peek().span), codeLateHeader, "%s stands after a declaration", p.describe(p.peek())).
+			p.rep.Warnf(p.file.span(p.peek().span), codeLateHeader, "%s stands after a declaration", p.describe(p.peek())).
 				Hint = "the Apache compiler and thriftgo want includes and namespaces before all declarations"
 		}
 		return p.header(annots)
@@ -151,7 +151,7 @@ func (p *parser) header(annots []*annotNode) bool {
 	default:
 		word := p.textOf(t.span)
 		language := legacyNamespaces[word]
-		p.rep.warnf(p.file.span(t.span), codeDeprecatedSyntax, "%s is no longer Thrift", word).
+		p.rep.Warnf(p.file.span(t.span), codeDeprecatedSyntax, "%s is no longer Thrift", word).
 			Hint = "write: namespace " + language + " …"
 		return p.namespaceName(start, ident{name: language, pos: t.span})
 	}

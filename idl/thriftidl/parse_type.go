@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 )
 
 // Types, annotations and constant values.
@@ -272,13 +274,13 @@ func (p *parser) intLiteral() (*intNode, bool) {
 	switch {
 	case err == nil:
 		if base == 10 && len(digits) > 1 && digits[0] == '0' {
-			p.rep.warnf(p.file.span(span), codeLeadingZero, "%s is read as the decimal number %d", clip(text), v).
+			p.rep.Warnf(p.file.span(span), codeLeadingZero, "%s is read as the decimal number %d", report.Clip(text), v).
 				Hint = "leave out the leading zeros: other compilers read the number as octal"
 		}
 	case strings.Contains(err.Error(), strconv.ErrRange.Error()):
-		p.rep.errorf(p.file.span(span), codeOutOfRange, "the number %s does not fit in 64 bits", clip(text))
+		p.rep.Errorf(p.file.span(span), codeOutOfRange, "the number %s does not fit in 64 bits", report.Clip(text))
 	default:
-		p.rep.errorf(p.file.span(span), codeBadNumber, "%q is no number", clip(text))
+		p.rep.Errorf(p.file.span(span), codeBadNumber, "%q is no number", report.Clip(text))
 	}
 	return n, true
 }
@@ -294,8 +296,8 @@ func (p *parser) floatLiteral() (float64, bool) {
 	}
 	f, err := strconv.ParseFloat(p.textOf(t.span), 64)
 	if err != nil && math.IsInf(f, 0) {
-		p.rep.errorf(p.file.span(pos{start, t.span.end}), codeOutOfRange, "the number %s does not fit in a double",
-			clip(p.textOf(t.span)))
+		p.rep.Errorf(p.file.span(pos{start, t.span.end}), codeOutOfRange, "the number %s does not fit in a double",
+			report.Clip(p.textOf(t.span)))
 	}
 	return sign * f, true
 }
@@ -377,7 +379,7 @@ func (p *parser) badEscape(at int, c byte) {
 	if c > ' ' && c < utf8.RuneSelf {
 		shown += string(rune(c))
 	}
-	p.rep.warnf(p.file.span(pos{int32(at), int32(at + 1)}), codeBadEscape, "%s is no escape, the backslash is kept", shown).
+	p.rep.Warnf(p.file.span(pos{int32(at), int32(at + 1)}), codeBadEscape, "%s is no escape, the backslash is kept", shown).
 		Hint = "the Apache compiler refuses it; write \\\\ for a backslash"
 }
 
@@ -390,7 +392,7 @@ func (p *parser) checkUTF8() {
 	for i, r := range p.text {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(p.text[i:]); n == 1 {
-				p.rep.warnf(p.file.span(pos{int32(i), int32(i + 1)}), codeInvalidUTF8, "the file is not UTF-8 text")
+				p.rep.Warnf(p.file.span(pos{int32(i), int32(i + 1)}), codeInvalidUTF8, "the file is not UTF-8 text")
 				return
 			}
 		}

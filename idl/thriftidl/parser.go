@@ -2,6 +2,7 @@ package thriftidl
 
 import (
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 )
 
 // parser turns tokens into a syntax tree by recursive descent. A method that
@@ -11,7 +12,7 @@ import (
 type parser struct {
 	*lexed
 	file *fileNode
-	rep  *reporter
+	rep  *report.Reporter
 	at   int // index of the next token
 	// lastError is the token at which the last error was reported; a second
 	// error at the same token would be an echo.
@@ -21,24 +22,24 @@ type parser struct {
 }
 
 // parse reads a file. It always returns a tree, which holds what could be read.
-func parse(src *diag.Source, rep *reporter) *fileNode {
-	trial := &reporter{}
+func parse(src *diag.Source, rep *report.Reporter) *fileNode {
+	trial := &report.Reporter{}
 	file, multiline := parseOnce(src, trial, false)
-	if multiline > 0 && trial.errors > 0 {
+	if multiline > 0 && trial.Errors > 0 {
 		// A string over several lines and a mistake: perhaps a quote is missing and
 		// the string swallowed what follows. A missing quote is one error if strings
 		// end at lines; a string that is meant to run on is two, one at each end.
-		strict := &reporter{}
+		strict := &report.Reporter{}
 		strictFile, _ := parseOnce(src, strict, true)
-		if strict.errors <= trial.errors+multiline {
+		if strict.Errors <= trial.Errors+multiline {
 			file, trial = strictFile, strict
 		}
 	}
-	rep.absorb(trial)
+	rep.Absorb(trial)
 	return file
 }
 
-func parseOnce(src *diag.Source, rep *reporter, endStringsAtLines bool) (file *fileNode, multiline int) {
+func parseOnce(src *diag.Source, rep *report.Reporter, endStringsAtLines bool) (file *fileNode, multiline int) {
 	p := &parser{
 		lexed: lex(src, rep, endStringsAtLines), file: &fileNode{src: src}, rep: rep, lastError: -1,
 	}
@@ -112,7 +113,7 @@ func (p *parser) errorAt(code, format string, args ...any) *diag.Diagnostic {
 	if t := p.peek(); p.at > 0 && (t.kind == tokEOF || code == codeSyntax && t.nl && p.at > p.part) {
 		place = pos{p.prevEnd(), p.prevEnd()}
 	}
-	return p.rep.errorf(p.file.span(place), code, format, args...)
+	return p.rep.Errorf(p.file.span(place), code, format, args...)
 }
 
 func (p *parser) describe(t *token) string {
@@ -120,9 +121,9 @@ func (p *parser) describe(t *token) string {
 	case tokEOF:
 		return "the end of the file"
 	case tokIdent:
-		return "'" + clip(p.textOf(t.span)) + "'"
+		return "'" + report.Clip(p.textOf(t.span)) + "'"
 	case tokInt, tokFloat:
-		return "the number " + clip(p.textOf(t.span))
+		return "the number " + report.Clip(p.textOf(t.span))
 	case tokString:
 		return "a string"
 	default:
@@ -160,13 +161,13 @@ func (p *parser) declName(what string, isField bool) (ident, bool) {
 	}
 	for i := range len(id.name) {
 		if id.name[i] == '.' {
-			p.rep.errorf(p.file.span(id.pos), codeDottedName, "the name %q must not have a dot", clip(id.name)).
+			p.rep.Errorf(p.file.span(id.pos), codeDottedName, "the name %q must not have a dot", report.Clip(id.name)).
 				Hint = "dots join a file's name and a name that it declares"
 			break
 		}
 	}
 	if id.kw.reserved() && !isField {
-		p.rep.warnf(p.file.span(id.pos), codeReservedWord, "%q is a reserved word", id.name).
+		p.rep.Warnf(p.file.span(id.pos), codeReservedWord, "%q is a reserved word", id.name).
 			Hint = "thriftgo accepts it as a name, the Apache compiler does not"
 	}
 	return id, true
@@ -246,7 +247,7 @@ func (p *parser) body(open, end tokenKind, where string, part func() bool) bool 
 			return true
 		case t.kind == tokEOF || t.kind == '}' || p.startsDeclaration() || end == ')' && p.startsMethod():
 			d := p.errorAt(codeMissingBrace, "expected '%c' before %s", end, p.describe(t))
-			d.Notes = append(d.Notes, note(p.file.span(opening), "to close this '%c'", open))
+			d.Notes = append(d.Notes, report.Note(p.file.span(opening), "to close this '%c'", open))
 			return true
 		}
 		start := p.at

@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"strconv"
 
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -49,7 +50,7 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 	// The Apache compiler looks at the last part only where an enum is wanted.
 	if t.Enum() != nil {
 		if v := t.Enum().ByName(last); v != nil {
-			e.r.warnf(e.unit, n.pos, codeUnqualifiedEnum, "%s is read as %s.%s", clip(n.name.name), clip(t.Enum().Name()), clip(last)).
+			e.r.warnf(e.unit, n.pos, codeUnqualifiedEnum, "%s is read as %s.%s", report.Clip(n.name.name), report.Clip(t.Enum().Name()), report.Clip(last)).
 				Hint = "write " + e.qualified(t.Enum()) + "." + last
 			return t.Enum(), v, true
 		}
@@ -57,7 +58,7 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 	if named == nil {
 		return nil, nil, false
 	}
-	if e.r.rep.full() {
+	if e.r.rep.Full() {
 		e.errorf(n.pos, codeUnknownConstant, "")
 		return named, nil, true
 	}
@@ -65,7 +66,7 @@ func (e *evaluator) enumerator(n *valueNode, t *schema.Type) (enum *schema.EnumD
 	for _, v := range named.Values() {
 		names = append(names, v.Name)
 	}
-	e.errorf(n.pos, codeUnknownConstant, "the enum %s has no %s", clip(qualifier), clip(last)).Hint = didYouMean(clip(qualifier)+".", last, names)
+	e.errorf(n.pos, codeUnknownConstant, "the enum %s has no %s", report.Clip(qualifier), report.Clip(last)).Hint = report.DidYouMean(report.Clip(qualifier)+".", last, names)
 	return named, nil, true
 }
 
@@ -85,18 +86,18 @@ func (e *evaluator) enumValue(enum *schema.EnumDef, v *schema.EnumValue, n *valu
 	case k == schema.Enum && t.Enum() == enum:
 		return &schema.Value{Kind: schema.EnumeratorValue, Int: v.Value, Enumerator: v}
 	case t.Enum() != nil && t.Enum() != enum:
-		e.mismatch(n.pos, "one of the enum "+clip(enum.Name()), t)
+		e.mismatch(n.pos, "one of the enum "+report.Clip(enum.Name()), t)
 		return nil
 	case k.IsInteger() || k == schema.Double || k == schema.Float:
 		return e.integer(v.Value, n.pos, t)
 	}
-	e.mismatch(n.pos, "one of the enum "+clip(enum.Name()), t)
+	e.mismatch(n.pos, "one of the enum "+report.Clip(enum.Name()), t)
 	return nil
 }
 
 func (e *evaluator) unknownConstant(n *valueNode, t *schema.Type) {
-	d := e.errorf(n.pos, codeUnknownConstant, "the constant %s is not declared", clip(n.name.name))
-	if e.r.rep.full() {
+	d := e.errorf(n.pos, codeUnknownConstant, "the constant %s is not declared", report.Clip(n.name.name))
+	if e.r.rep.Full() {
 		return
 	}
 	switch name := n.name.name; {
@@ -109,7 +110,7 @@ func (e *evaluator) unknownConstant(n *valueNode, t *schema.Type) {
 		for _, v := range t.Enum().Values() {
 			names = append(names, v.Name)
 		}
-		d.Hint = didYouMean(e.qualified(t.Enum())+".", name, names)
+		d.Hint = report.DidYouMean(e.qualified(t.Enum())+".", name, names)
 	case t.Kind() == schema.String && isSimple(name):
 		d.Hint = "a string stands in quotes"
 	default:
@@ -194,7 +195,7 @@ func (e *evaluator) convert(v *schema.Value, from *schema.Type, n *valueNode, t 
 			return e.convertMap(v, from, n, t)
 		}
 	}
-	e.mismatch(n.pos, "one of type "+clip(from.String()), t)
+	e.mismatch(n.pos, "one of type "+report.Clip(from.String()), t)
 	return nil
 }
 

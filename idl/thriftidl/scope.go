@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/files"
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -77,14 +79,14 @@ func lookup[S any](r *resolver, u *unit, name ident, table func(*scope) map[stri
 	for _, inc := range u.aliases[qualifier] {
 		if s := table(&inc.scope)[last]; s != nil {
 			if found != nil && found != s {
-				r.rep.warnf(u.span(name.pos), codeAmbiguousName, "%s is declared in several files included as %s", clip(name.name), clip(qualifier)).
+				r.rep.Warnf(u.span(name.pos), codeAmbiguousName, "%s is declared in several files included as %s", report.Clip(name.name), report.Clip(qualifier)).
 					Hint = "the last one counts; rename one of the files"
 			}
 			found = s
 		}
 	}
 	// A file may name its own declarations with its own name in front.
-	if found == nil && programName(u.path) == qualifier {
+	if found == nil && files.ProgramName(u.path) == qualifier {
 		found = table(&u.scope)[last]
 	}
 	return found
@@ -107,7 +109,7 @@ func (r *resolver) lookupService(u *unit, name ident) *serviceSym {
 // unknownHint tells what a name that is not declared may have been meant to
 // be. names lists what could stand in its place in a file.
 func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string) string {
-	if r.rep.full() {
+	if r.rep.Full() {
 		return ""
 	}
 	qualifier, last := splitName(name)
@@ -120,29 +122,29 @@ func (r *resolver) unknownHint(u *unit, name string, names func(*scope) []string
 				}
 			}
 		}
-		return didYouMean("", last, candidates)
+		return report.DidYouMean("", last, candidates)
 	}
 	var aliases []string
 	for _, inc := range u.includes {
 		if inc.alias == qualifier {
-			return didYouMean(clip(qualifier)+".", last, names(&inc.unit.scope))
+			return report.DidYouMean(report.Clip(qualifier)+".", last, names(&inc.unit.scope))
 		}
 		aliases = append(aliases, inc.alias)
 	}
 	if near := diag.Nearest(qualifier, aliases); near != "" {
-		return "did you mean " + near + "." + clip(last) + "?"
+		return "did you mean " + near + "." + report.Clip(last) + "?"
 	}
 	if first, _, _ := strings.Cut(qualifier, "."); u.scope.types[first] != nil {
 		return ""
 	}
-	return "no file is included as " + clip(qualifier)
+	return "no file is included as " + report.Clip(qualifier)
 }
 
 // resolver builds the schema of all files together. It works in passes: all
 // names are declared first, then typedefs, constants' types, fields and methods
 // are resolved, and values last, when every field exists.
 type resolver struct {
-	rep    *reporter
+	rep    *report.Reporter
 	units  []*unit
 	values []pendingValue
 	budget int // values that may still be made
@@ -162,7 +164,7 @@ type pendingValue struct {
 }
 
 // resolve turns the trees of units, each after those it includes, into schema.
-func resolve(units []*unit, rep *reporter, longEnums bool) {
+func resolve(units []*unit, rep *report.Reporter, longEnums bool) {
 	r := &resolver{rep: rep, units: units, budget: spareValues, keys: spareKeys, longEnums: longEnums}
 	for _, u := range units {
 		r.budget += len(u.src.Text)
@@ -194,7 +196,7 @@ func resolve(units []*unit, rep *reporter, longEnums bool) {
 		r.fill(v)
 	}
 	r.checkImpossible()
-	if rep.errors > 0 {
+	if rep.Errors > 0 {
 		return
 	}
 	for _, u := range units {
@@ -209,9 +211,9 @@ func (r *resolver) eachDecl(u *unit, f func(declNode)) {
 }
 
 func (r *resolver) errorf(u *unit, p pos, code, format string, args ...any) *diag.Diagnostic {
-	return r.rep.errorf(u.span(p), code, format, args...)
+	return r.rep.Errorf(u.span(p), code, format, args...)
 }
 
 func (r *resolver) warnf(u *unit, p pos, code, format string, args ...any) *diag.Diagnostic {
-	return r.rep.warnf(u.span(p), code, format, args...)
+	return r.rep.Warnf(u.span(p), code, format, args...)
 }

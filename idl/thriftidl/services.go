@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"strconv"
 
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -30,7 +31,7 @@ func (r *resolver) resolveService(sym *serviceSym, level int) bool {
 	case failed:
 		return false
 	case resolving:
-		r.errorf(sym.unit, n.name.pos, codeServiceCycle, "the service %s extends itself", clip(n.name.name))
+		r.errorf(sym.unit, n.name.pos, codeServiceCycle, "the service %s extends itself", report.Clip(n.name.name))
 		sym.state = failed
 		return false
 	}
@@ -66,11 +67,11 @@ func (r *resolver) parent(sym *serviceSym) *serviceSym {
 		return p
 	}
 	if t := r.lookupType(sym.unit, name); t != nil {
-		d := r.errorf(sym.unit, name.pos, codeUnknownService, "%s is not a service", clip(name.name))
-		d.Notes = append(d.Notes, note(t.unit.span(t.node.base().name.pos), "it is declared here"))
+		d := r.errorf(sym.unit, name.pos, codeUnknownService, "%s is not a service", report.Clip(name.name))
+		d.Notes = append(d.Notes, report.Note(t.unit.span(t.node.base().name.pos), "it is declared here"))
 		return nil
 	}
-	r.errorf(sym.unit, name.pos, codeUnknownService, "the service %s is not declared", clip(name.name)).
+	r.errorf(sym.unit, name.pos, codeUnknownService, "the service %s is not declared", report.Clip(name.name)).
 		Hint = r.unknownHint(sym.unit, name.name, func(s *scope) []string {
 		names := make([]string, 0, len(s.services))
 		for n, other := range s.services {
@@ -85,22 +86,22 @@ func (r *resolver) parent(sym *serviceSym) *serviceSym {
 
 func (r *resolver) methods(u *unit, n *serviceNode, parent *schema.Service) []*schema.Method {
 	for _, p := range n.performs {
-		r.warnf(u, p.pos, codeInteraction, "the interaction %s is left out", clip(p.name)).
+		r.warnf(u, p.pos, codeInteraction, "the interaction %s is left out", report.Clip(p.name)).
 			Hint = "interactions are fbthrift's own and not supported"
 	}
 	methods := make([]*schema.Method, 0, len(n.methods))
 	seen := make(map[string]*methodNode, len(n.methods))
 	for _, m := range n.methods {
 		if first := seen[m.name.name]; first != nil {
-			d := r.errorf(u, m.name.pos, codeDuplicateMethod, "the service %s has two methods named %q", clip(n.name.name), clip(m.name.name))
-			d.Notes = append(d.Notes, note(u.span(first.name.pos), "first declared here"))
+			d := r.errorf(u, m.name.pos, codeDuplicateMethod, "the service %s has two methods named %q", report.Clip(n.name.name), report.Clip(m.name.name))
+			d.Notes = append(d.Notes, report.Note(u.span(first.name.pos), "first declared here"))
 			continue
 		}
 		seen[m.name.name] = m
 		if parent != nil {
 			if inherited := parent.Method(m.name.name); inherited != nil {
-				d := r.errorf(u, m.name.pos, codeDuplicateMethod, "the service %s inherits a method named %q", clip(n.name.name), clip(m.name.name))
-				d.Notes = append(d.Notes, note(inherited.Span(), "inherited from %s", clip(inherited.Service().Name())))
+				d := r.errorf(u, m.name.pos, codeDuplicateMethod, "the service %s inherits a method named %q", report.Clip(n.name.name), report.Clip(m.name.name))
+				d.Notes = append(d.Notes, report.Note(inherited.Span(), "inherited from %s", report.Clip(inherited.Service().Name())))
 				continue
 			}
 		}
@@ -113,12 +114,12 @@ func (r *resolver) methods(u *unit, n *serviceNode, parent *schema.Service) []*s
 
 func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method {
 	if r.startsInteraction(u, m) {
-		r.warnf(u, m.name.pos, codeInteraction, "the method %s starts an interaction and is left out", clip(m.name.name)).
+		r.warnf(u, m.name.pos, codeInteraction, "the method %s starts an interaction and is left out", report.Clip(m.name.name)).
 			Hint = "interactions are fbthrift's own and not supported"
 		return nil
 	}
 	if m.interaction != nil {
-		r.errorf(u, m.interaction.pos, codeStreamElement, "the method %s returns two types", clip(m.name.name))
+		r.errorf(u, m.interaction.pos, codeStreamElement, "the method %s returns two types", report.Clip(m.name.name))
 		return nil
 	}
 	spec := schema.MethodSpec{DeclSpec: r.declSpec(u, &m.declBase), Oneway: m.oneway}
@@ -126,8 +127,8 @@ func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method
 		return schema.DeclSpec{Name: m.name.name + suffix, File: u.file, Span: spec.Span}
 	}
 	spec.Args = schema.NewStruct(part("_args"), schema.PlainStruct)
-	spec.Args.Complete(r.fields(u, m.args, fieldPlace{what: "the method " + clip(m.name.name), args: true}))
-	throws := r.fields(u, m.throws, fieldPlace{what: "the throws clause of " + clip(m.name.name), throws: true})
+	spec.Args.Complete(r.fields(u, m.args, fieldPlace{what: "the method " + report.Clip(m.name.name), args: true}))
+	throws := r.fields(u, m.throws, fieldPlace{what: "the throws clause of " + report.Clip(m.name.name), throws: true})
 	if m.oneway {
 		r.checkOneway(u, m)
 		return schema.NewMethod(spec)
@@ -171,14 +172,14 @@ func (r *resolver) checkSuccess(u *unit, m *methodNode) {
 
 func (r *resolver) checkOneway(u *unit, m *methodNode) {
 	if m.result != nil {
-		r.errorf(u, m.result.pos, codeOnewayResult, "the oneway method %s cannot return a value", clip(m.name.name)).
+		r.errorf(u, m.result.pos, codeOnewayResult, "the oneway method %s cannot return a value", report.Clip(m.name.name)).
 			Hint = "nobody waits for a oneway call: return void, or leave out oneway"
 	}
 	if m.stream != nil {
-		r.errorf(u, m.onewayPos, codeOnewayResult, "the oneway method %s cannot stream", clip(m.name.name))
+		r.errorf(u, m.onewayPos, codeOnewayResult, "the oneway method %s cannot stream", report.Clip(m.name.name))
 	}
 	if len(m.throws) > 0 {
-		r.errorf(u, m.throwsPos, codeOnewayThrows, "the oneway method %s cannot throw exceptions", clip(m.name.name)).
+		r.errorf(u, m.throwsPos, codeOnewayThrows, "the oneway method %s cannot throw exceptions", report.Clip(m.name.name)).
 			Hint = "nobody waits for a oneway call: leave out the exceptions, or oneway"
 	}
 }
@@ -207,7 +208,7 @@ func (r *resolver) stream(u *unit, m *methodNode) *schema.Stream {
 		if len(nodes) == 0 {
 			return nil
 		}
-		return r.fields(u, nodes, fieldPlace{what: "a throws clause of " + clip(m.name.name), throws: true})
+		return r.fields(u, nodes, fieldPlace{what: "a throws clause of " + report.Clip(m.name.name), throws: true})
 	}
 	s := &schema.Stream{
 		Server: part(n.server), Client: part(n.client), Final: part(n.final),

@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"math"
 
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -112,11 +113,11 @@ func (r *resolver) unknownType(u *unit, n *typeNode) {
 			Hint = "write " + map[keyword]string{kwList: "list<T>", kwSet: "set<T>", kwMap: "map<K, V>"}[n.name.kw]
 		return
 	default:
-		r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", clip(name)).
+		r.errorf(u, n.name.pos, codeUnknownType, "the type %s is not declared", report.Clip(name)).
 			Hint = r.unknownTypeHint(u, name)
 		return
 	}
-	r.errorf(u, n.name.pos, codeNotAType, "%s is %s, not a type", clip(name), other)
+	r.errorf(u, n.name.pos, codeNotAType, "%s is %s, not a type", report.Clip(name), other)
 }
 
 // foreignTypes are names that other languages have for Thrift's types.
@@ -155,7 +156,7 @@ func (r *resolver) resolveTypedef(sym *typeSym, level int) bool {
 	case failed:
 		return false
 	case resolving:
-		r.errorf(sym.unit, n.name.pos, codeRecursiveTypedef, "the typedef %s refers to itself", clip(n.name.name)).
+		r.errorf(sym.unit, n.name.pos, codeRecursiveTypedef, "the typedef %s refers to itself", report.Clip(n.name.name)).
 			Hint = "only structs, unions and exceptions can contain themselves"
 		sym.state = failed
 		return false
@@ -181,7 +182,7 @@ func (r *resolver) completeStruct(u *unit, n declNode) {
 	if sym == nil || sym.node != n {
 		return // a second declaration of the name
 	}
-	place := fieldPlace{what: node.kw.String() + " " + clip(node.name.name), union: node.kw == kwUnion}
+	place := fieldPlace{what: node.kw.String() + " " + report.Clip(node.name.name), union: node.kw == kwUnion}
 	sym.strct.Complete(r.fields(u, node.fields, place))
 }
 
@@ -207,8 +208,8 @@ func (r *resolver) fields(u *unit, nodes []*fieldDecl, place fieldPlace) []*sche
 		}
 		ids[id] = n
 		if first := names[n.name.name]; first != nil {
-			d := r.errorf(u, n.name.pos, codeDuplicateFieldName, "%s has two fields named %q", place.what, clip(n.name.name))
-			d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used here"))
+			d := r.errorf(u, n.name.pos, codeDuplicateFieldName, "%s has two fields named %q", place.what, report.Clip(n.name.name))
+			d.Notes = append(d.Notes, report.Note(u.span(first.name.pos), "first used here"))
 			continue
 		}
 		names[n.name.name] = n
@@ -220,7 +221,7 @@ func (r *resolver) fields(u *unit, nodes []*fieldDecl, place fieldPlace) []*sche
 		if place.union && n.value != nil {
 			if defaulted != nil {
 				d := r.errorf(u, n.name.pos, codeUnionDefaults, "%s has a second default value", place.what)
-				d.Notes = append(d.Notes, note(u.span(defaulted.name.pos), "the first is here"))
+				d.Notes = append(d.Notes, report.Note(u.span(defaulted.name.pos), "the first is here"))
 			}
 			defaulted = n
 		}
@@ -230,7 +231,7 @@ func (r *resolver) fields(u *unit, nodes []*fieldDecl, place fieldPlace) []*sche
 		}
 		if n.value != nil {
 			spec.Default = &schema.Value{}
-			r.values = append(r.values, pendingValue{unit: u, node: n.value, typ: t, into: spec.Default, what: "the field " + clip(n.name.name)})
+			r.values = append(r.values, pendingValue{unit: u, node: n.value, typ: t, into: spec.Default, what: "the field " + report.Clip(n.name.name)})
 		}
 		fields = append(fields, schema.NewField(spec))
 	}
@@ -243,7 +244,7 @@ func (r *resolver) fieldID(u *unit, n *fieldDecl, auto *int64) (int64, pos) {
 	if n.id == nil {
 		id := *auto
 		*auto--
-		r.warnf(u, n.name.pos, codeMissingFieldID, "the field %q has no id and gets %d", clip(n.name.name), id).
+		r.warnf(u, n.name.pos, codeMissingFieldID, "the field %q has no id and gets %d", report.Clip(n.name.name), id).
 			Hint = "write one: it would change with the order of fields, and thriftgo counts up from 1 instead"
 		if id < math.MinInt16 {
 			r.errorf(u, n.name.pos, codeFieldIDRange, "the field id %d does not fit in 16 bits", id)
@@ -265,8 +266,8 @@ func (r *resolver) fieldID(u *unit, n *fieldDecl, auto *int64) (int64, pos) {
 
 func (r *resolver) duplicateID(u *unit, first *fieldDecl, id int64, place pos, where fieldPlace, all []*fieldDecl) {
 	d := r.errorf(u, place, codeDuplicateFieldID, "%s uses the field id %d twice", where.what, id)
-	d.Notes = append(d.Notes, note(u.span(first.name.pos), "first used by %s here", clip(first.name.name)))
-	if r.rep.full() {
+	d.Notes = append(d.Notes, report.Note(u.span(first.name.pos), "first used by %s here", report.Clip(first.name.name)))
+	if r.rep.Full() {
 		return
 	}
 	top := int64(0)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/report"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -47,12 +48,12 @@ func (r *resolver) constValue(sym *constSym, level int) *schema.Value {
 		return nil
 	case resolving:
 		name := sym.node.name
-		r.errorf(sym.unit, name.pos, codeConstantCycle, "the constant %s refers to itself", clip(name.name))
+		r.errorf(sym.unit, name.pos, codeConstantCycle, "the constant %s refers to itself", report.Clip(name.name))
 		sym.state = failed
 		return nil
 	}
 	sym.state = resolving
-	e := evaluator{r: r, unit: sym.unit, what: "the constant " + clip(sym.node.name.name)}
+	e := evaluator{r: r, unit: sym.unit, what: "the constant " + report.Clip(sym.node.name.name)}
 	v := e.eval(sym.node.value, sym.c.Type(), level)
 	if v == nil || sym.state == failed {
 		sym.state = failed
@@ -70,13 +71,13 @@ func (r *resolver) fill(p pendingValue) {
 	if t == nil {
 		sym := r.lookupType(p.unit, p.node.name)
 		if sym == nil {
-			r.warnf(p.unit, p.node.name.pos, codeUnknownAnnotation, "the annotation's struct %s is not declared", clip(p.node.name.name)).
+			r.warnf(p.unit, p.node.name.pos, codeUnknownAnnotation, "the annotation's struct %s is not declared", report.Clip(p.node.name.name)).
 				Hint = "its values are left out"
 			return
 		}
 		t = r.symType(sym)
 		if t == nil || t.Kind() != schema.Struct {
-			r.errorf(p.unit, p.node.name.pos, codeAnnotationMismatch, "%s is no struct, so it cannot be an annotation", clip(p.node.name.name))
+			r.errorf(p.unit, p.node.name.pos, codeAnnotationMismatch, "%s is no struct, so it cannot be an annotation", report.Clip(p.node.name.name))
 			return
 		}
 	}
@@ -128,12 +129,12 @@ func (e *evaluator) errorf(p pos, code, format string, args ...any) *diag.Diagno
 
 // mismatch reports that a value does not fit its type.
 func (e *evaluator) mismatch(p pos, found string, t *schema.Type) *diag.Diagnostic {
-	if e.r.rep.full() {
+	if e.r.rep.Full() {
 		return e.errorf(p, codeTypeMismatch, "")
 	}
-	wanted := clip(t.String())
+	wanted := report.Clip(t.String())
 	if td := t.Typedef(); td != nil {
-		wanted = clip(td.Name()) + " (" + wanted + ")"
+		wanted = report.Clip(td.Name()) + " (" + wanted + ")"
 	}
 	return e.errorf(p, codeTypeMismatch, "expected a value of type %s, found %s", wanted, found)
 }
@@ -197,7 +198,7 @@ func (e *evaluator) integer(i int64, p pos, t *schema.Type) *schema.Value {
 				e.errorf(p, codeOutOfRange, "the number %d does not fit in an enum", i)
 				return nil
 			}
-			e.r.warnf(e.unit, p, codeUnknownEnumValue, "the enum %s has no name for %d", clip(t.Enum().Name()), i).
+			e.r.warnf(e.unit, p, codeUnknownEnumValue, "the enum %s has no name for %d", report.Clip(t.Enum().Name()), i).
 				Hint = "the Apache compiler refuses this"
 		}
 		return &schema.Value{Kind: schema.EnumeratorValue, Int: i, Enumerator: named}
@@ -244,7 +245,7 @@ func (e *evaluator) str(s string, p pos, t *schema.Type) *schema.Value {
 	case schema.UUID:
 		id, ok := canonicalUUID(s)
 		if !ok {
-			e.errorf(p, codeBadUUID, "%q is no UUID", clip(s)).
+			e.errorf(p, codeBadUUID, "%q is no UUID", report.Clip(s)).
 				Hint = "a UUID looks like 01234567-89ab-cdef-0123-456789abcdef"
 			return nil
 		}
@@ -366,7 +367,7 @@ func (e *evaluator) mapping(n *valueNode, t *schema.Type, level int) *schema.Val
 		}
 		if i, ok := at[text]; ok {
 			d := e.r.warnf(e.unit, pair.key.pos, codeDuplicateKey, "the key stands in the map already, the last value counts")
-			d.Notes = append(d.Notes, note(v.Map[i].Key.Span, "it stands here"))
+			d.Notes = append(d.Notes, report.Note(v.Map[i].Key.Span, "it stands here"))
 			v.Map[i].Value = val
 			continue
 		}
@@ -386,11 +387,11 @@ func (e *evaluator) structFromMap(n *valueNode, t *schema.Type, level int) *sche
 		switch {
 		case pair.key.form == nameForm && isSimple(pair.key.name.name):
 			e.r.warnf(e.unit, pair.key.pos, codeBareFieldName, "the field's name stands without quotes").
-				Hint = "the Apache compiler wants \"" + clip(pair.key.name.name) + "\""
+				Hint = "the Apache compiler wants \"" + report.Clip(pair.key.name.name) + "\""
 			inits = append(inits, fieldInit{name: pair.key.name, value: pair.value})
 			continue
 		case pair.key.form != stringForm:
-			e.errorf(pair.key.pos, codeTypeMismatch, "a field of %s must be named by a string", clip(t.String())).
+			e.errorf(pair.key.pos, codeTypeMismatch, "a field of %s must be named by a string", report.Clip(t.String())).
 				Hint = `write {"field": value}`
 			return nil
 		}
@@ -403,7 +404,7 @@ func (e *evaluator) structFromMap(n *valueNode, t *schema.Type, level int) *sche
 func (e *evaluator) namedStruct(n *valueNode, t *schema.Type, level int) *schema.Value {
 	sym := e.r.lookupType(e.unit, n.name)
 	if sym == nil {
-		e.errorf(n.name.pos, codeUnknownType, "the type %s is not declared", clip(n.name.name)).
+		e.errorf(n.name.pos, codeUnknownType, "the type %s is not declared", report.Clip(n.name.name)).
 			Hint = e.r.unknownTypeHint(e.unit, n.name.name)
 		return nil
 	}
@@ -412,7 +413,7 @@ func (e *evaluator) namedStruct(n *valueNode, t *schema.Type, level int) *schema
 		return nil
 	}
 	if named.Kind() != schema.Struct || t.Kind() != schema.Struct || named.Struct() != t.Struct() {
-		e.mismatch(n.pos, "a "+clip(n.name.name), t)
+		e.mismatch(n.pos, "a "+report.Clip(n.name.name), t)
 		return nil
 	}
 	return e.structValue(n, n.fields, t, level)
@@ -426,15 +427,15 @@ func (e *evaluator) structValue(n *valueNode, inits []fieldInit, t *schema.Type,
 	for _, init := range inits {
 		f := def.FieldByName(init.name.name)
 		if f == nil {
-			d := e.errorf(init.name.pos, codeUnknownField, "%s has no field %q", clip(def.Name()), clip(init.name.name))
-			if !e.r.rep.full() {
-				d.Hint = didYouMean("", init.name.name, fieldNames(def))
+			d := e.errorf(init.name.pos, codeUnknownField, "%s has no field %q", report.Clip(def.Name()), report.Clip(init.name.name))
+			if !e.r.rep.Full() {
+				d.Hint = report.DidYouMean("", init.name.name, fieldNames(def))
 			}
 			failed = true
 			continue
 		}
 		if seen[f] {
-			e.errorf(init.name.pos, codeDuplicateFieldName, "the field %q is given twice", clip(init.name.name))
+			e.errorf(init.name.pos, codeDuplicateFieldName, "the field %q is given twice", report.Clip(init.name.name))
 			failed = true
 			continue
 		}
@@ -449,12 +450,12 @@ func (e *evaluator) structValue(n *valueNode, inits []fieldInit, t *schema.Type,
 	case failed:
 		return nil
 	case def.Flavor() == schema.Union && len(v.Fields) > 1:
-		e.errorf(n.pos, codeUnionValue, "the union %s can hold one field only, %d are given", clip(def.Name()), len(v.Fields))
+		e.errorf(n.pos, codeUnionValue, "the union %s can hold one field only, %d are given", report.Clip(def.Name()), len(v.Fields))
 		return nil
 	}
 	for _, f := range def.Fields() {
 		if f.Requiredness() == schema.Required && f.Default() == nil && !seen[f] {
-			e.r.warnf(e.unit, n.pos, codeMissingRequired, "the required field %q is not given", clip(f.Name()))
+			e.r.warnf(e.unit, n.pos, codeMissingRequired, "the required field %q is not given", report.Clip(f.Name()))
 		}
 	}
 	return v

@@ -42,7 +42,7 @@ var House = Rules{
 		{"internal/execmem", nil},
 		{"internal/archtest", nil},
 		{"schema", []string{"diag"}},
-		{"idl/...", []string{"schema", "diag"}},
+		{"idl/...", []string{"idl/internal/...", "schema", "diag"}},
 		{"idl", []string{"idl/thriftidl", "schema", "diag"}},
 		{"internal/plan", []string{"schema", "diag", "wire/..."}},
 		{"internal/lower", []string{"internal/plan", "schema", "diag", "wire/thriftwire"}},
