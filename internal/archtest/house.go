@@ -50,6 +50,7 @@ var House = Rules{
 		{"internal/engine/...", []string{"internal/engine/...", "internal/execmem", "internal/plan", "internal/mem", "wire/...", "diag"}},
 		{"codec", []string{"internal/lower", "internal/plan", "internal/engine/...", "internal/mem", "schema", "diag", "wire/..."}},
 		{"frugal", []string{"codec"}},
+		{"flatbuf", []string{"internal/mem", "schema", "diag", "wire/flatwire"}},
 		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},
 		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
 		{"dynamic/protobuf", []string{"dynamic", "schema", "diag", "wire/protowire"}},

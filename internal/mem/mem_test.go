@@ -144,13 +144,22 @@ func TestInvariant8BytesAreStoredInsideTheBuffer(t *testing.T) {
 	PutString(Add(p, 15), "text")
 	PutLE16(Add(p, 19), 0x1413)
 	PutLE64(Add(p, 21), 0x1c1b1a1918171615)
+	PutLE32(Add(p, 28), 0x1f1e1d1c)
 	want := append([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, "text"...)
-	want = append(want, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c)
+	want = append(want, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f)
 	if !bytes.Equal(b, append(want, make([]byte, 32-len(want))...)) {
 		t.Fatalf("got %x", b)
 	}
 	if BE16(Add(p, 1)) != 0x0102 || BE32(Add(p, 3)) != 0x03040506 || BE64(Add(p, 7)) != 0x0708090a0b0c0d0e {
 		t.Fatal("the loads do not read what the stores wrote")
+	}
+	if LE16(Add(p, 19)) != 0x1413 || LE32(Add(p, 28)) != 0x1f1e1d1c || LE64(Add(p, 21)) != 0x1c1b1a1918171615 {
+		t.Fatal("the loads do not read what the stores wrote")
+	}
+	numbers := []uint32{0x04030201, 0x08070605}
+	CopyLE(b[:8], View[byte](Data(numbers), 8), Size[uint32]())
+	if !bytes.Equal(b[:8], []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Fatalf("numbers are copied as %x", b[:8])
 	}
 }
 

@@ -1,0 +1,171 @@
+package flatbuf
+
+import (
+	"slices"
+
+	"github.com/thrum-rpc/thrum/internal/mem"
+)
+
+// This file holds strings and vectors of a Builder.
+
+// CreateString writes a string and the zero byte after it, and returns its offset.
+func (b *Builder) CreateString(s string) UOffsetT {
+	b.assertNotNested()
+	end := b.startBytes(len(s), 1)
+	copy(b.Bytes[end-len(s):end], s)
+	return b.Offset()
+}
+
+// CreateByteString is CreateString for bytes.
+func (b *Builder) CreateByteString(s []byte) UOffsetT {
+	b.assertNotNested()
+	end := b.startBytes(len(s), 1)
+	copy(b.Bytes[end-len(s):end], s)
+	return b.Offset()
+}
+
+// CreateByteVector writes a vector of bytes and returns its offset.
+func (b *Builder) CreateByteVector(v []byte) UOffsetT {
+	b.assertNotNested()
+	end := b.startBytes(len(v), 0)
+	copy(b.Bytes[end-len(v):end], v)
+	return b.Offset()
+}
+
+// startBytes writes all of a string or vector of n bytes but these bytes, with
+// zero bytes after it, and returns where they end.
+func (b *Builder) startBytes(n, zeros int) (end int) {
+	if n > maxMessage-2*maxAlign {
+		panic("flatbuf: a message of 2 GiB")
+	}
+	b.minalign = max(b.minalign, SizeUOffsetT)
+	pad := -(len(b.Bytes) - b.head + n + zeros) & (SizeUOffsetT - 1)
+	b.room(SizeUOffsetT + n + zeros + pad)
+	end = b.head - pad - zeros
+	clear(b.Bytes[end:b.head])
+	b.head = end - n - SizeUOffsetT
+	mem.PutLE32(mem.Data(b.Bytes[b.head:b.head+SizeUOffsetT]), uint32(n))
+	return end
+}
+
+// CreateSharedString is CreateString for a string that occurs several times in the
+// message: it is written once.
+func (b *Builder) CreateSharedString(s string) UOffsetT {
+	if off, ok := b.shared[s]; ok {
+		return off
+	}
+	if b.shared == nil {
+		b.shared = make(map[string]UOffsetT)
+	}
+	off := b.CreateString(s)
+	b.shared[s] = off
+	return off
+}
+
+// StartVector starts a vector of numElems elements of elemSize bytes each.
+// They are written next, the last one first.
+func (b *Builder) StartVector(elemSize, numElems, alignment int) UOffsetT {
+	b.startVector(SizeUOffsetT, elemSize, numElems, alignment)
+	return b.Offset()
+}
+
+// StartVector64 is StartVector for a vector with a length of 64 bits.
+func (b *Builder) StartVector64(elemSize, numElems, alignment int) UOffsetT {
+	b.startVector(8, elemSize, numElems, alignment)
+	return b.Offset()
+}
+
+func (b *Builder) startVector(length, elemSize, n, alignment int) {
+	b.assertNotNested()
+	if n < 0 || elemSize < 0 || elemSize > 0 && n > (maxMessage-2*maxAlign)/elemSize {
+		panic("flatbuf: a message of 2 GiB")
+	}
+	b.nested = true
+	b.Prep(length, elemSize*n)
+	b.Prep(alignment, elemSize*n)
+}
+
+// EndVector writes the length and returns the vector's offset.
+func (b *Builder) EndVector(vectorNumElems int) UOffsetT {
+	b.assertNested()
+	b.room(SizeUOffsetT)
+	b.place32(uint32(vectorNumElems))
+	b.nested = false
+	return b.Offset()
+}
+
+// EndVector64 is EndVector after StartVector64.
+func (b *Builder) EndVector64(vectorNumElems int) UOffsetT {
+	b.assertNested()
+	b.room(8)
+	b.place64(uint64(vectorNumElems))
+	b.nested = false
+	return b.Offset()
+}
+
+// CreateVectorOfTables writes a vector of references to what has these offsets, tables or
+// strings, and returns its offset.
+func (b *Builder) CreateVectorOfTables(offsets []UOffsetT) UOffsetT {
+	n := len(offsets)
+	b.startVector(SizeUOffsetT, SizeUOffsetT, n, SizeUOffsetT)
+	from := b.Offset() // of the end of the vector
+	start := b.head - n*SizeUOffsetT
+	elems := b.Bytes[start:b.head]
+	for i, off := range offsets {
+		at := from + UOffsetT(n-i)*SizeUOffsetT
+		if off > from {
+			panic("flatbuf: an offset to what is not yet written")
+		}
+		mem.PutLE32(mem.Data(elems[i*SizeUOffsetT:(i+1)*SizeUOffsetT]), uint32(at-off))
+	}
+	b.head = start
+	return b.EndVector(n)
+}
+
+// KeyCompare tells whether the table at offset o1 comes before the one at o2; offsets
+// count from the end of buf.
+type KeyCompare func(o1, o2 UOffsetT, buf []byte) bool
+
+// CreateVectorOfSortedTables sorts offsets and writes a vector of them.
+func (b *Builder) CreateVectorOfSortedTables(offsets []UOffsetT, keyCompare KeyCompare) UOffsetT {
+	buf := b.Bytes
+	slices.SortStableFunc(offsets, func(x, y UOffsetT) int {
+		switch {
+		case keyCompare(x, y, buf):
+			return -1
+		case keyCompare(y, x, buf):
+			return 1
+		default:
+			return 0
+		}
+	})
+	return b.CreateVectorOfTables(offsets)
+}
+
+// Scalar is what a vector of numbers may hold.
+type Scalar interface {
+	~bool | ~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
+}
+
+// CreateScalarVector writes a vector of numbers at once and returns its offset.
+func CreateScalarVector[T Scalar](b *Builder, v []T) UOffsetT {
+	size := mem.Size[T]()
+	b.startVector(SizeUOffsetT, size, len(v), size)
+	copyScalars(b, v, size)
+	return b.EndVector(len(v))
+}
+
+// CreateScalarVector64 is CreateScalarVector for a vector with a length of 64
+// bits.
+func CreateScalarVector64[T Scalar](b *Builder, v []T) UOffsetT {
+	size := mem.Size[T]()
+	b.startVector(8, size, len(v), size)
+	copyScalars(b, v, size)
+	return b.EndVector64(len(v))
+}
+
+func copyScalars[T Scalar](b *Builder, v []T, size int) {
+	start := b.head - len(v)*size
+	mem.CopyLE(b.Bytes[start:b.head], mem.View[byte](mem.Data(v), len(v)*size), size)
+	b.head = start
+}

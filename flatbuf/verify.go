@@ -1,0 +1,329 @@
+package flatbuf
+
+import (
+	"encoding/binary"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
+)
+
+// This file holds verification: a message is followed through its layout, by
+// the rules of Google's C++ verifier. Each function returns false when s.fault is
+// set, and each level adds its step to the path on the way back.
+
+// verification is the state of one call.
+type verification struct {
+	b       []byte // the buffer at hand, the message or one nested in it
+	base    int    // where b starts in the message
+	aligned bool   // check alignment
+	depth   int    // of tables in b
+	nesting int    // of buffers
+	tables  int    // how many more may come
+	visits  int
+	config  *verifyConfig
+	fault   *diag.Fault
+}
+
+func (s *verification) fail(code, pos int) bool {
+	s.fault = fault(code, s.base+pos)
+	return false
+}
+
+// buffer verifies s.b, whose root offset is at start.
+func (s *verification) buffer(t *verifyTable, start int, id string) bool {
+	root, code := flatwire.CheckRoot(s.b, start, id, s.aligned)
+	if code < 0 {
+		return s.fail(code, start)
+	}
+	return s.table(t, root)
+}
+
+// table verifies the table at pos.
+func (s *verification) table(t *verifyTable, pos int) bool {
+	vtable, size, code := flatwire.CheckTable(s.b, pos, s.aligned)
+	if code < 0 {
+		return s.fail(code, pos)
+	}
+	s.depth++
+	s.tables--
+	s.visits--
+	switch {
+	case s.depth > s.config.depth:
+		return s.fail(errDepth, pos)
+	case s.tables < 0:
+		return s.fail(errTables, pos)
+	case s.visits < 0:
+		return s.fail(errVisits, pos)
+	}
+	b := s.b
+	slots := b[vtable : vtable+size]
+	loose := uint(0) // all bits if nothing need be aligned
+	if !s.aligned {
+		loose = ^loose
+	}
+	for i := range t.ops {
+		op := &t.ops[i]
+		at := 0
+		if int(op.at)+1 < len(slots) {
+			at = int(binary.LittleEndian.Uint16(slots[op.at:]))
+		}
+		if op.kind == ScalarField && at != 0 {
+			at += pos
+			if uint(at)&uint(op.mask)&^loose != 0 {
+				return s.in(op, s.fail(flatwire.ErrAlign, at))
+			}
+			if at+int(op.size) > len(b) {
+				return s.in(op, s.fail(flatwire.ErrRange, at))
+			}
+			continue
+		}
+		if at == 0 && !op.required && op.kind != UnionField && op.kind != UnionVector {
+			continue
+		}
+		if !s.reference(op, slots, pos, at) {
+			return s.in(op, false)
+		}
+	}
+	s.depth--
+	return true
+}
+
+// in adds the field of op to the path of the fault.
+func (s *verification) in(op *verifyOp, _ bool) bool {
+	s.fault.Field(op.name)
+	return false
+}
+
+// reference verifies a field that is no scalar, or absent: at is its place in
+// the table at pos, or 0.
+func (s *verification) reference(op *verifyOp, slots []byte, pos, at int) bool {
+	var kind uint64       // of a union
+	types, typesN := 0, 0 // of a vector of unions
+	if op.union != nil {
+		slot := 0
+		if int(op.at) <= len(slots) { // the type's slot ends where op's starts
+			slot = int(binary.LittleEndian.Uint16(slots[op.at-2:]))
+		}
+		if slot != 0 {
+			var ok bool
+			if op.kind == UnionField {
+				kind, ok = s.unionType(op, pos+slot)
+			} else {
+				types, typesN, ok = s.unionTypes(op, pos+slot)
+			}
+			if !ok {
+				return false
+			}
+		}
+	}
+	if at == 0 {
+		switch {
+		case op.required:
+			return s.fail(errRequired, pos)
+		case op.kind == UnionVector && types != 0:
+			return s.fail(errUnionVector, pos)
+		case op.kind == UnionField:
+			if m := op.union.member(kind); m != nil && m.kind == ScalarField {
+				return s.fail(errUnion, pos)
+			}
+		}
+		return true
+	}
+	var to, code int
+	if op.offset64 {
+		to, code = flatwire.CheckOffset64(s.b, pos+at, s.aligned)
+	} else {
+		to, code = flatwire.CheckOffset(s.b, pos+at, s.aligned)
+	}
+	if code < 0 {
+		return s.fail(code, pos+at)
+	}
+	switch op.kind {
+	case StringField:
+		return s.text(to)
+	case TableField:
+		return s.table(op.table, to)
+	case UnionField:
+		return s.union(op.union, kind, to)
+	case UnionVector:
+		return s.unions(op, to, types, typesN)
+	default:
+		return s.vector(op, to)
+	}
+}
+
+func (s *verification) text(pos int) bool {
+	if code := flatwire.CheckString(s.b, pos, s.aligned); code < 0 {
+		return s.fail(code, pos)
+	}
+	return true
+}
+
+// vector verifies the vector at pos and what its elements refer to.
+func (s *verification) vector(op *verifyOp, pos int) bool {
+	size := 4
+	switch op.kind {
+	case ScalarVector:
+		size = int(op.size)
+	case NestedField:
+		size = 1
+	}
+	if op.vector64 {
+		_, code := flatwire.CheckVector64(s.b, pos, size, s.aligned)
+		return code >= 0 || s.fail(code, pos)
+	}
+	n, code := flatwire.CheckVector(s.b, pos, size, s.aligned)
+	if code < 0 {
+		return s.fail(code, pos)
+	}
+	switch op.kind {
+	case NestedField:
+		return s.nested(op, pos+4, n)
+	case StringVector, TableVector:
+		return s.references(op, pos+4, n)
+	}
+	return true
+}
+
+// references verifies the n strings or tables of the vector with elements from pos on.
+func (s *verification) references(op *verifyOp, pos, n int) bool {
+	if s.visits -= n; s.visits < 0 {
+		return s.fail(errVisits, pos)
+	}
+	s.visits += n * b2i(op.kind == TableVector) // a table counts itself
+	for i := range n {
+		at := pos + 4*i
+		to, code := flatwire.CheckElement(s.b, at)
+		ok := true
+		switch {
+		case code < 0:
+			ok = s.fail(code, at)
+		case op.kind == TableVector:
+			ok = s.table(op.table, to)
+		default:
+			ok = s.text(to)
+		}
+		if !ok {
+			s.fault.Index(i)
+			return false
+		}
+	}
+	return true
+}
+
+func b2i(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// nested verifies the buffer of n bytes at pos.
+func (s *verification) nested(op *verifyOp, pos, n int) bool {
+	if s.config.opaque {
+		return true
+	}
+	if s.nesting >= s.config.depth {
+		return s.fail(errDepth, pos)
+	}
+	outer, depth := s.b, s.depth
+	s.b, s.base, s.depth = s.b[pos:pos+n], s.base+pos, 0
+	s.nesting++
+	ok := s.buffer(op.table, 0, "")
+	s.nesting--
+	s.b, s.base, s.depth = outer, s.base-pos, depth
+	return ok
+}
+
+// unionType verifies and reads the type of a union.
+func (s *verification) unionType(op *verifyOp, pos int) (uint64, bool) {
+	size := int(op.size)
+	if code := flatwire.CheckScalar(s.b, pos, size, size, s.aligned); code < 0 {
+		return 0, s.fail(code, pos)
+	}
+	return readType(s.b, pos, size), true
+}
+
+// readType reads a type of size bytes. A signed one below 0 is no member's, as
+// no unsigned one of that size can be.
+func readType(b []byte, pos, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(flatwire.U8(b, pos))
+	case 2:
+		return uint64(flatwire.U16(b, pos))
+	case 4:
+		return uint64(flatwire.U32(b, pos))
+	default:
+		return flatwire.U64(b, pos)
+	}
+}
+
+// unionTypes verifies the vector of types of a vector of unions, whose offset
+// is at pos.
+func (s *verification) unionTypes(op *verifyOp, pos int) (start, n int, ok bool) {
+	to, code := flatwire.CheckOffset(s.b, pos, s.aligned)
+	if code < 0 {
+		return 0, 0, s.fail(code, pos)
+	}
+	n, code = flatwire.CheckVector(s.b, to, int(op.size), s.aligned)
+	if code < 0 {
+		return 0, 0, s.fail(code, to)
+	}
+	return to + 4, n, true
+}
+
+// union verifies the value at pos of a union of that type.
+func (s *verification) union(u *verifyUnion, typ uint64, pos int) bool {
+	m := u.member(typ)
+	if m == nil { // NONE, or of a newer schema: nobody can read it
+		return true
+	}
+	ok := true
+	switch m.kind {
+	case TableField:
+		ok = s.table(m.table, pos)
+	case StringField:
+		ok = s.text(pos)
+	default:
+		if code := flatwire.CheckScalar(s.b, pos, int(m.size), int(m.mask)+1, s.aligned); code < 0 {
+			ok = s.fail(code, pos)
+		}
+	}
+	if !ok {
+		s.fault.Field(m.name)
+	}
+	return ok
+}
+
+// unions verifies the vector of unions at pos, whose types are from types on.
+func (s *verification) unions(op *verifyOp, pos, types, typesN int) bool {
+	n, code := flatwire.CheckVector(s.b, pos, 4, s.aligned)
+	if code < 0 {
+		return s.fail(code, pos)
+	}
+	if types == 0 || n != typesN {
+		return s.fail(errUnionVector, pos)
+	}
+	if s.visits -= n; s.visits < 0 {
+		return s.fail(errVisits, pos)
+	}
+	for i := range n {
+		at := pos + 4 + 4*i
+		typ := readType(s.b, types+i*int(op.size), int(op.size))
+		to, code := flatwire.CheckElement(s.b, at)
+		if op.union.member(typ) == nil { // whatever it refers to
+			continue
+		}
+		if code < 0 {
+			s.fail(code, at)
+			s.fault.Index(i)
+			return false
+		}
+		if !s.union(op.union, typ, to) {
+			s.fault.Index(i)
+			return false
+		}
+	}
+	return true
+}
