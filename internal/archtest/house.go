@@ -78,7 +78,7 @@ var House = Rules{
 		"log":       {"cmd/..."},
 		"flag":      {"cmd/..."},
 		"net":       {"rpc/...", "gateway", "examples/...", "internal/load", "internal/interop", "cmd/..."},
-		"net/http":  {"gateway", "internal/interop", "cmd/..."},
+		"net/http":  {"gateway", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
 		"os":        {"idl/...", "gen", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
 		"reflect":   {"codec", "frugal", "internal/mem", "internal/conform/...", "internal/interop"},
