@@ -15,6 +15,7 @@ import (
 	"github.com/thrum-rpc/thrum/bench/internal/codecsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/dynamicsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/transcodesuite"
 )
 
@@ -24,6 +25,7 @@ func suites() []harness.Suite {
 		codecsuite.Suite(),
 		dynamicsuite.Suite(),
 		transcodesuite.Suite(),
+		rpcsuite.Suite(),
 	}
 }
 
@@ -37,6 +39,9 @@ func main() {
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
+	if child, err := rpcsuite.Child(args, os.Stdin, stdout); child {
+		return err
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	name := flags.String("suite", "", "the suite to run: "+names())

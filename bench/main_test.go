@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,7 +14,18 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 )
+
+// TestMain lets the suite rpc start this program as its servers and its generator.
+func TestMain(m *testing.M) {
+	if child, err := rpcsuite.Child(os.Args[1:], os.Stdin, os.Stdout); !child {
+		os.Exit(m.Run())
+	} else if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 // quick gives every contestant one operation or a few: enough to run all
 // checks and print all lines, not enough to tell a time.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Writes internal/gen from codec.thrift, dynamic.thrift and transcode.thrift with the peers' own
-# generators: the kitex tool (FastCodec, with frugal tags) and, for the first,
-# Apache's compiler; and the static code of our own generator.
+# Writes internal/gen from codec.thrift, dynamic.thrift, transcode.thrift and rpc.thrift with the
+# peers' own generators: the kitex tool (FastCodec, with frugal tags; for the last
+# with its service) and, for the first and the last, Apache's compiler; and the
+# static code of our own generator.
 # Needs Go, network for the Go modules, and `thrift` (0.17 or later) on the path.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -28,9 +29,16 @@ for idl in codec dynamic transcode; do
 		-no-dependency-check -thrift frugal_tag,no_processor "$idl.thrift")
 done
 rm -rf "$work/out/kitex/convert/shapes"
+# The service's code imports the messages from where they will stand.
+(cd "$work/out" && "$work/tool/kitex" -module github.com/thrum-rpc/thrum/bench -gen-path internal/gen/kitex \
+	-no-dependency-check -thrift no_processor -service bench rpc.thrift)
+mv "$work/out/internal/gen/kitex/calls" "$work/out/kitex/"
 mkdir "$work/out/apache"
 thrift --gen go:package_prefix=github.com/thrum-rpc/thrum/bench/internal/gen/apache/ \
 	-out "$work/out/apache" idl/codec.thrift
+thrift --gen go:package_prefix=github.com/thrum-rpc/thrum/bench/internal/gen/apache/ \
+	-out "$work/out/apache" idl/rpc.thrift
+rm -rf "$work/out/apache/calls/bench-remote"
 cat >"$work/out/kitex/shapes/doc.go" <<'DOC'
 // Package shapes is the output of the kitex tool for idl/codec.thrift: structs
 // with frugal tags and FastCodec. It must not be edited.
@@ -45,6 +53,16 @@ cat >"$work/out/kitex/convert/doc.go" <<'DOC'
 // Package convert is the output of the kitex tool for idl/transcode.thrift:
 // structs with frugal tags and FastCodec. It must not be edited.
 package convert
+DOC
+cat >"$work/out/kitex/calls/doc.go" <<'DOC'
+// Package calls is the output of the kitex tool for idl/rpc.thrift: structs
+// with FastCodec, and the service. It must not be edited.
+package calls
+DOC
+cat >"$work/out/apache/calls/doc.go" <<'DOC'
+// Package calls is the output of Apache's compiler for idl/rpc.thrift. It must
+// not be edited.
+package calls
 DOC
 cat >"$work/out/apache/shapes/doc.go" <<'DOC'
 // Package shapes is the output of Apache's compiler for idl/codec.thrift. It

@@ -22,3 +22,8 @@ var HTTP []byte
 //
 //go:embed transcode.proto
 var TranscodeProto []byte
+
+// RPC is rpc.thrift.
+//
+//go:embed rpc.thrift
+var RPC []byte

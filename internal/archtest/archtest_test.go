@@ -66,6 +66,7 @@ var fakeRules = Rules{
 	Modules:    map[string][]string{"example.org/chosen": {"engine"}},
 	Unsafe:     []string{"fence", "wire"},
 	Assembly:   []string{"fence"},
+	Programs:   []string{"nested/native"},
 	Env:        []string{"cmd/..."},
 	Variables: []Variable{
 		{"codec", "allowed", "shows an allowance"},

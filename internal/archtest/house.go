@@ -11,6 +11,7 @@ type Rules struct {
 	TestOnly   []string            // directories that exist for tests, and so may import oracles
 	Unsafe     []string            // directories that may import unsafe
 	Assembly   []string            // directories that may hold assembly
+	Programs   []string            // directories of programs in C, which no Go package includes
 	Env        []string            // directories that may read environment variables
 	Variables  []Variable          // package variables that the rule on them allows
 	Long       map[string]string   // file → why it may exceed maxLines
@@ -96,6 +97,7 @@ var House = Rules{
 	TestOnly: []string{"internal/conform/..."},
 	Unsafe:   []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter"},
 	Assembly: []string{"internal/mem", "internal/execmem", "internal/engine/jit/enter", "wire/jsonwire"},
+	Programs: []string{"bench/internal/rpcsuite/native"}, // peers that the suite builds when it runs
 	Env:      []string{"cmd/...", "internal/interop"},
 	Long:     map[string]string{},
 }

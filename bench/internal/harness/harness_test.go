@@ -111,8 +111,25 @@ func TestMedian(t *testing.T) {
 		samples []float64
 		want    float64
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 3, 2}, 2.5}} {
-		if got := median(c.samples); got != c.want {
-			t.Errorf("median(%v) = %v", c.samples, got)
+		if got := Median(c.samples); got != c.want {
+			t.Errorf("Median(%v) = %v", c.samples, got)
+		}
+	}
+}
+
+func TestAMarkIsMetOnItsOwnSideOfTheBound(t *testing.T) {
+	for _, c := range []struct {
+		mark Mark
+		want string
+	}{
+		{Mark{"cost", 2, 3, false, true}, "MARK cost: 2 <= 3 met"},
+		{Mark{"cost", 4, 3, false, true}, "MARK cost: 4 <= 3 missed"},
+		{Mark{"gain", 4, 3, true, true}, "MARK gain: 4 >= 3 met"},
+		{Mark{"gain", 2.5, 3, true, true}, "MARK gain: 2.5 >= 3 missed"},
+		{Mark{"gain", 0, 3, true, false}, "MARK gain: not measured (>= 3)"},
+	} {
+		if got := c.mark.String(); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
 }

@@ -33,6 +33,16 @@ type Result struct {
 	Quiet  int     `json:"quiet"`
 	GBps   float64 `json:"gbps"`
 	Memory *Memory `json:"memory,omitempty"`
+	// Calls is what a suite of servers adds: its NS is processor time.
+	Calls *Calls `json:"calls,omitempty"`
+}
+
+// Calls is what a contestant that is a server was seen to do.
+type Calls struct {
+	P50  float64 `json:"p50_ns"` // latency, as its clients saw it
+	P99  float64 `json:"p99_ns"`
+	Rate float64 `json:"per_second"`
+	Busy float64 `json:"busy"` // the share of its core that it used
 }
 
 // Memory is what one operation allocated.
@@ -74,9 +84,9 @@ func (g *Group) Measure(t Timing) ([]Result, error) {
 	}
 	var results []Result
 	for _, r := range runners {
-		res := Result{Name: r.name, NS: median(r.quiet), CPU: median(r.cpu), Samples: r.samples, Quiet: len(r.quiet)}
+		res := Result{Name: r.name, NS: Median(r.quiet), CPU: Median(r.cpu), Samples: r.samples, Quiet: len(r.quiet)}
 		if res.Disturbed() {
-			res.NS = median(r.samples)
+			res.NS = Median(r.samples)
 		}
 		if res.NS > 0 {
 			res.GBps = float64(g.Bytes) / res.NS
@@ -191,7 +201,8 @@ func (r *runner) memory() (*Memory, error) {
 	}, err
 }
 
-func median(samples []float64) float64 {
+// Median returns the middle of the samples, 0 if there are none.
+func Median(samples []float64) float64 {
 	if len(samples) == 0 {
 		return 0
 	}

@@ -16,6 +16,8 @@ type Report struct {
 	Machine Machine       `json:"machine"`
 	Compile []Compile     `json:"compile,omitempty"`
 	Groups  []GroupReport `json:"groups"`
+	Figures []Figure      `json:"figures,omitempty"`
+	Marks   []Mark        `json:"marks,omitempty"`
 }
 
 // GroupReport is what one group found.
@@ -51,6 +53,9 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 	}
 	m := report.Machine
 	fmt.Fprintf(out, "MACHINE %s, %d cores, %s/%s, %s\n", m.CPU, m.Cores, m.GOOS, m.GOARCH, m.Go)
+	if s.Drive != nil {
+		return report, s.Drive(out, o, report)
+	}
 	// Compile times come first: a type is compiled once, at its first use.
 	if s.Compile != nil && o.Match == nil {
 		var err error

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 	"strings"
 )
@@ -13,6 +14,9 @@ type Suite struct {
 	Groups func() ([]Group, error)
 	// Compile measures how long ours takes to get ready per type; may be nil.
 	Compile func() ([]Compile, error)
+	// Drive, unless it is nil, runs the suite instead of Groups: its contestants
+	// are processes. It prints what it finds to out and adds it to the report.
+	Drive func(out io.Writer, o Options, report *Report) error
 }
 
 // Group is one piece of work on one value.

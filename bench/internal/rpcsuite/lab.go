@@ -1,0 +1,137 @@
+package rpcsuite
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// This file holds what all works share: the processes and where they run.
+
+// lab starts servers as they are needed, and the generator, and stops them all.
+type lab struct {
+	out   io.Writer
+	ci    bool
+	short bool
+	quick bool // everything runs, nothing is measured well
+	pace  pace
+
+	dir                         string // of the native servers
+	serverCores, generatorCores []int
+	generator                   *process // one for closed loops
+	paced                       *process // one for open loops
+	servers                     map[string]*process
+	binaries                    map[string]string
+	missing                     map[string]bool
+}
+
+// pace is how long things are measured.
+type pace struct {
+	rounds         int
+	warmup, window time.Duration
+}
+
+func newLab(out io.Writer) (*lab, error) {
+	l := &lab{
+		out: out, ci: os.Getenv("CI") == "true",
+		servers: map[string]*process{}, binaries: map[string]string{}, missing: map[string]bool{},
+	}
+	// The first core often takes the interrupts, so it is the generator's.
+	if cores := allowedCores(); len(cores) > 1 {
+		last := len(cores) - 1
+		l.generatorCores, l.serverCores = cores[:1], cores[last:]
+		fmt.Fprintf(out, "CORES server on core %d, generator on core %d\n", cores[last], cores[0])
+	} else {
+		fmt.Fprintln(out, "NOTE there is no second core: server and generator share one, and times mean little")
+	}
+	var err error
+	if l.dir, err = os.MkdirTemp("", "rpcsuite"); err != nil {
+		return nil, err
+	}
+	if l.generator, err = launchSelf("generator", l.generatorCores, generateFlag); err == nil {
+		l.paced, err = launchSelf("generator", l.generatorCores, generateFlag, pacedFlag)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *lab) close() {
+	for _, p := range l.servers {
+		p.stop()
+	}
+	for _, g := range []*process{l.generator, l.paced} {
+		if g != nil {
+			g.stop()
+		}
+	}
+	os.RemoveAll(l.dir)
+}
+
+// server returns a server that runs, which it starts if it does not.
+func (l *lab) server(name string) (*process, error) {
+	if p := l.servers[name]; p != nil {
+		return p, nil
+	}
+	p, err := l.fresh(name, l.serverCores)
+	if err == nil {
+		l.servers[name] = p
+	}
+	return p, err
+}
+
+// fresh starts a server that the caller must stop.
+func (l *lab) fresh(name string, cores []int) (*process, error) {
+	if err := l.built(name); err != nil {
+		return nil, err
+	}
+	return launchServer(name, l.binaries[name], cores)
+}
+
+// built builds a native server unless that is done.
+func (l *lab) built(name string) error {
+	n, ok := natives[name]
+	if !ok || l.binaries[name] != "" {
+		return nil
+	}
+	file, err := n.build(l.dir, name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	l.binaries[name] = file
+	return nil
+}
+
+// available tells whether a server can run here. What is missing is told once;
+// where CI is true it is an error.
+func (l *lab) available(name string) (bool, error) {
+	if _, isNative := natives[name]; l.missing[name] || isNative && l.quick && !l.ci {
+		return false, nil
+	}
+	err := l.built(name)
+	var missing errMissing
+	if !l.ci && errors.As(err, &missing) {
+		l.missing[name] = true
+		fmt.Fprintf(l.out, "MISSING %s: %s; %s\n", name, missing.what, missing.install)
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// run makes a run of the generator against a server.
+func (l *lab) run(p *process, j job) (outcome, error) {
+	j.Address, j.PID = p.address, p.pid
+	g := l.generator
+	if j.Rate > 0 {
+		g = l.paced
+	}
+	var o outcome
+	if err := g.ask(j, &o); err != nil {
+		return o, fmt.Errorf("%s: %w %s", p.name, err, p.stderr)
+	}
+	return o, nil
+}

@@ -1,0 +1,51 @@
+package rpcsuite
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
+)
+
+// Suite is the suite "rpc".
+func Suite() harness.Suite {
+	return harness.Suite{
+		Name:  "rpc",
+		About: "servers: processor time per request, memory of idle connections, order of replies, overload",
+		Drive: drive,
+	}
+}
+
+// drive runs the works one after another.
+func drive(out io.Writer, o harness.Options, report *harness.Report) (err error) {
+	if !supported {
+		return errors.New("the suite rpc needs Linux")
+	}
+	l, err := newLab(out)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	l.short = o.Short
+	l.pace = pace{rounds: 7, warmup: 100 * time.Millisecond, window: 400 * time.Millisecond}
+	if o.Short {
+		l.pace = pace{rounds: 3, warmup: 40 * time.Millisecond, window: 120 * time.Millisecond}
+	}
+	if o.Timing.Rounds != 0 {
+		l.quick = true
+		l.pace = pace{rounds: o.Timing.Rounds, window: max(o.Timing.Slice, 10*time.Millisecond)}
+	}
+	for _, work := range []func(harness.Options, *harness.Report) error{
+		l.cpuWork, l.largeWork, l.idleWork, l.mixWork, l.queueWork,
+	} {
+		if err := work(o, report); err != nil {
+			return err
+		}
+	}
+	if len(report.Groups)+len(report.Figures) == 0 {
+		return errors.New("suite rpc: no case matches")
+	}
+	l.printMarks(o, report)
+	return nil
+}
