@@ -14,16 +14,31 @@ import (
 // binaries to its writer instead of copying them.
 const DirectSize = 4 << 10
 
+// Cut is a piece of an encoding that is not copied: Data, which aliases the
+// value, belongs before the byte at Offset.
+type Cut = engine.Cut
+
+// AppendCuts appends the encoding of v to dst, but for its strings and binaries of at
+// least threshold bytes: these it appends to cuts, in their order. On an error
+// dst and cuts are returned as they were.
+func (c *Codec[T]) AppendCuts(dst []byte, cuts []Cut, v *T, threshold int) ([]byte, []Cut, error) {
+	if v == nil {
+		return dst, cuts, errNil
+	}
+	b, all, err := c.c.encoder.Gather(dst, cuts, mem.Of(v), max(1, threshold))
+	if err != nil {
+		return dst, cuts, err
+	}
+	return b, all, nil
+}
+
 // AppendSegments encodes v as segments, which together are its encoding: it
 // appends them to segments. Strings and binaries of at least threshold bytes
 // are segments of their own that alias v; the rest is appended to buf, which other segments
 // alias. The result suits net.Buffers. On an error segments are returned as they were.
 func (c *Codec[T]) AppendSegments(segments [][]byte, buf []byte, v *T, threshold int) ([][]byte, error) {
-	if v == nil {
-		return segments, errNil
-	}
 	start := len(buf)
-	b, cuts, err := c.c.encoder.Gather(buf, nil, mem.Of(v), max(1, threshold))
+	b, cuts, err := c.AppendCuts(buf, nil, v, threshold)
 	if err != nil {
 		return segments, err
 	}

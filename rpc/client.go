@@ -77,7 +77,7 @@ func (c *Client) Close() error {
 }
 
 // Invoke makes one call. Errors are an [*ApplicationException] that the
-// server sent or an [*Error].
+// server sent, a [*BizStatus] or an [*Error].
 func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 	if c.opt.callTimeout > 0 {
 		if _, ok := ctx.Deadline(); !ok {
@@ -93,7 +93,7 @@ func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 	if call.Service != "" {
 		p.name = call.Service + separator + call.Method
 	}
-	if err := c.encode(p); err != nil {
+	if err := c.encode(ctx, p); err != nil {
 		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
 	}
 	for {
@@ -127,6 +127,9 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 		return nil
 	}
 	defer p.block.Release()
+	if p.status != nil {
+		return p.status
+	}
 	reply, err := p.form.toBinary(p.reply)
 	if err != nil {
 		return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
@@ -154,27 +157,34 @@ func withoutVoid(b []byte) []byte { return bytes.TrimPrefix(b, []byte{1, 0, 0}) 
 
 // encode encodes the request of a call with a sequence id that no call of the
 // last 2³² has.
-func (c *Client) encode(p *pendingCall) error {
+func (c *Client) encode(ctx context.Context, p *pendingCall) error {
 	p.seq = c.seq.Add(1)
 	f := c.opt.form
 	f.sequence = uint32(p.seq)
 	t := thriftwire.Call
 	if p.invocation.Oneway {
 		t = thriftwire.Oneway
-	} else if f.sequence == header.OnewaySequence { // which is not for calls that want a reply
-		p.seq = c.seq.Add(1)
-		f.sequence = uint32(p.seq)
+	} else {
+		for f.sequence == header.OnewaySequence || f.sequence == 0 { // which are not for calls that want a reply
+			p.seq = c.seq.Add(1)
+			f.sequence = uint32(p.seq)
+		}
 	}
-	b, message := f.begin(c.buffers.get(), t, p.name, p.seq)
+	buf := c.buffers.get()
+	b, message := f.begin(buf.b, t, p.name, p.seq, requestHeads(ctx, f.dialect))
 	b, err := c.appendArgs(b, &f, p.invocation)
+	if size := len(b) - message; err == nil && size > c.opt.maxFrame {
+		err = diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", size, c.opt.maxFrame))
+	}
+	if err == nil {
+		b, err = f.finish(b, message, 0, &c.transformer)
+	}
 	if err != nil {
+		c.buffers.put(buf)
 		return err
 	}
-	if size := len(b) - message; size > c.opt.maxFrame {
-		return diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", size, c.opt.maxFrame))
-	}
-	p.request, err = f.finish(b, message, &c.transformer)
-	return err
+	buf.b, p.request = b, buf
+	return nil
 }
 
 // appendArgs appends the arguments of a call in the protocol of f.
@@ -182,23 +192,26 @@ func (c *Client) appendArgs(b []byte, f *form, call *Invocation) ([]byte, error)
 	if call.AppendArgs == nil {
 		return append(b, byte(thriftwire.Stop)), nil // in either protocol
 	}
-	args := b
-	if f.protocol != 0 {
-		args = c.buffers.get()
+	if f.protocol == 0 {
+		return appendSome(b, call)
 	}
-	out, err := call.AppendArgs(args)
+	scratch := c.buffers.get()
+	defer c.buffers.put(scratch)
+	args, err := appendSome(scratch.b, call)
 	if err != nil {
 		return b, err
 	}
-	if len(out) <= len(args) {
-		return b, diag.NewFault(diag.InvalidValue, -1, "AppendArgs appended nothing")
+	scratch.b = args
+	return f.appendStruct(b, args)
+}
+
+// appendSome appends the arguments of a call, which are never nothing.
+func appendSome(b []byte, call *Invocation) ([]byte, error) {
+	out, err := call.AppendArgs(b)
+	if err == nil && len(out) <= len(b) {
+		err = diag.NewFault(diag.InvalidValue, -1, "AppendArgs appended nothing")
 	}
-	if f.protocol == 0 {
-		return out, nil
-	}
-	b, err = f.appendStruct(b, out)
-	c.buffers.put(out)
-	return b, err
+	return out, err
 }
 
 // connection returns the connection that new calls use and makes one if there is none.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -21,7 +22,7 @@ import (
 type pendingCall struct {
 	invocation *Invocation
 	name       string // as sent
-	request    []byte
+	request    *buffer
 	seq        int32
 	heard      uint64 // reads that the connection had done when the call was queued
 	done       chan struct{}
@@ -35,6 +36,7 @@ type pendingCall struct {
 	replyType thriftwire.MessageType
 	reply     []byte           // in the protocol of form
 	form      form             // of the reply
+	status    *BizStatus       // that the reply carries, nil for none
 	block     *transport.Block // that reply is a view of, unless it was compressed
 }
 
@@ -145,8 +147,6 @@ func (cc *clientConn) write() {
 		}
 		cc.mu.Lock()
 		for _, p := range batch {
-			cc.client.buffers.put(p.request)
-			p.request = nil
 			switch {
 			case !p.invocation.Oneway: // ends with its reply
 			case err != nil:
@@ -165,15 +165,15 @@ func (cc *clientConn) send(batch []*pendingCall) error {
 	if d := cc.client.opt.writeTimeout; d > 0 {
 		cc.nc.SetWriteDeadline(time.Now().Add(d))
 	}
-	if len(batch) == 1 {
-		_, err := cc.nc.Write(batch[0].request)
-		return err
+	var out outQueue
+	out.pool = &cc.client.buffers
+	for _, p := range batch {
+		out.add(p.request)
+		p.request = nil
 	}
-	requests := make(net.Buffers, len(batch))
-	for i, p := range batch {
-		requests[i] = p.request
-	}
-	return writeAll(cc.nc, requests, &cc.client.buffers)
+	err := out.writeTo(cc.nc, 0)
+	out.release()
+	return err
 }
 
 // abandon leaves a call whose context has ended. It reports whether the
@@ -285,9 +285,16 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	}()
 	c := cc.client
 	f := form{dialect: c.opt.form.dialect}
-	message, err := f.open(frame, &c.transformer, c.opt.maxFrame)
+	var h heads
+	message, err := f.open(frame, &h, &c.transformer, c.opt.maxFrame)
 	if err != nil {
 		return err
+	}
+	if h.closing() {
+		cc.leaveAlone()
+		if f.dialect == transport.TTHeader && f.sequence == 0 {
+			return nil // it answers no call
+		}
 	}
 	m, n := f.envelope(message)
 	if n < 0 {
@@ -313,9 +320,29 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 		return nil
 	}
 	p.replyType, p.reply, p.form, p.block = m.Type, message[n:], f, block
+	p.status = readBizStatus(h.strings)
 	handed = true
 	cc.end(p, nil)
 	return nil
+}
+
+// closing tells whether the headers of a reply say that the server is stopping.
+func (h *heads) closing() bool {
+	if v, ok := h.strings.Get(ttheader.KeyClosing); ok && string(v) == "1" {
+		return true
+	}
+	v, ok := h.pairs.Get("connection")
+	return ok && string(v) == "goaway"
+}
+
+// leaveAlone keeps new calls away from the connection, and ends it when those
+// that wait have ended.
+func (cc *clientConn) leaveAlone() {
+	cc.client.retire(cc)
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	cc.retired = true
+	cc.endIfUnused()
 }
 
 // answeredBy reports whether the name of a reply is that of the call. Servers

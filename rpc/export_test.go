@@ -38,9 +38,8 @@ func Completed(s *Server) int {
 	n := 0
 	for _, c := range conns {
 		c.mu.Lock()
-		n += len(c.ready)
-		for _, call := range c.replies {
-			if call.done {
+		for call := c.order.head; call != nil; call = call.behind {
+			if call.ready {
 				n++
 			}
 		}

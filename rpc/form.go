@@ -24,7 +24,6 @@ type form struct {
 	protocol compact.Dialect // of the message; 0 for the binary one
 
 	// Of the dialects with headers.
-	flagged   bool // of a connection: its first frame has been seen
 	flags     uint16
 	sequence  uint32
 	transform header.Transform
@@ -85,15 +84,15 @@ func (f *form) scanner(limit int) *framed.Scanner {
 	return framed.NewScanner(f.dialect != transport.Unframed, limit)
 }
 
-// open returns the message in a frame and notes how it travelled. An
+// open returns the message in a frame, and notes how it travelled and its headers. An
 // [*ApplicationException] says why the message cannot be read though the
 // stream goes on; another error is about the stream.
-func (f *form) open(frame []byte, x *header.Transformer, limit int) (message []byte, err error) {
+func (f *form) open(frame []byte, h *heads, x *header.Transformer, limit int) (message []byte, err error) {
 	switch f.dialect {
 	case transport.Header:
-		message, err = f.openHeader(frame, x, limit)
+		message, err = f.openHeader(frame, h, x, limit)
 	case transport.TTHeader:
-		message, err = f.openTTHeader(frame)
+		message, err = f.openTTHeader(frame, h)
 	default:
 		return frame, nil // the scanner knows the limit
 	}
@@ -103,12 +102,13 @@ func (f *form) open(frame []byte, x *header.Transformer, limit int) (message []b
 	return message, err
 }
 
-func (f *form) openHeader(frame []byte, x *header.Transformer, limit int) ([]byte, error) {
+func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit int) ([]byte, error) {
 	var h header.Frame
 	if err := h.Parse(frame); err != nil {
 		return nil, err
 	}
 	f.flags, f.sequence = h.Flags, h.SequenceID
+	to.pairs, to.sticky = h.Headers, h.Persistent
 	if h.Protocol != header.Binary && h.Protocol != header.Compact {
 		return nil, exceptionf(InvalidProtocol, "the payload is in the %s protocol; binary and compact are served", h.Protocol)
 	}
@@ -127,12 +127,13 @@ func (f *form) openHeader(frame []byte, x *header.Transformer, limit int) ([]byt
 	return nil, &ApplicationException{Type: ProtocolError, Message: err.Error()}
 }
 
-func (f *form) openTTHeader(frame []byte) ([]byte, error) {
+func (f *form) openTTHeader(frame []byte, to *heads) ([]byte, error) {
 	var h ttheader.Frame
 	if err := h.Parse(frame); err != nil {
 		return nil, err
 	}
 	f.flags, f.sequence = h.Flags, h.SequenceID
+	to.strings, to.ints = h.Strings, h.Ints
 	switch h.Protocol {
 	case ttheader.Binary, ttheader.Compact, ttheader.CompactV2:
 	default:
@@ -166,23 +167,34 @@ func (f *form) envelope(b []byte) (thriftwire.Message, int) {
 }
 
 // begin appends to the empty b what stands before the struct of a message, and
-// returns where the message starts.
-func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32) (out []byte, message int) {
+// returns where the message starts. Dialects without headers leave h away, and so do the
+// others if it does not fit into a frame.
+func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32, h outHeads) (out []byte, message int) {
 	switch f.dialect {
 	case transport.Framed, transport.FramedCompact:
 		b = append(b, 0, 0, 0, 0) // finish writes the length
 	case transport.Header:
-		o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform}
+		o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform, Headers: h.pairs}
 		if f.protocol != 0 {
 			o.Protocol = header.Compact
 		}
-		b, _ = o.Append(b) // which refuses pairs only
+		out, err := o.Append(b)
+		if err != nil {
+			o.Headers = nil
+			out, _ = o.Append(b)
+		}
+		b = out
 	case transport.TTHeader:
-		o := ttheader.Outgoing{Flags: f.flags, SequenceID: f.sequence}
+		o := ttheader.Outgoing{Flags: f.flags, SequenceID: f.sequence, Strings: h.pairs, Ints: h.ints}
 		if f.protocol != 0 {
 			o.Protocol = ttheader.Compact
 		}
-		b, _ = o.Append(b) // which refuses pairs only
+		out, err := o.Append(b)
+		if err != nil {
+			o.Strings, o.Ints = nil, nil
+			out, _ = o.Append(b)
+		}
+		b = out
 		if f.inner {
 			b = append(b, 0, 0, 0, 0)
 		}
@@ -194,21 +206,33 @@ func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32)
 	return thriftwire.AppendMessage(b, t, name, seq), message
 }
 
+// outHeads are the headers of a message to send.
+type outHeads struct {
+	pairs []transport.Pair
+	ints  []ttheader.IntPair
+}
+
 // finish writes the lengths of what begin started, once the struct stands
-// behind it.
-func (f *form) finish(b []byte, message int, x *header.Transformer) ([]byte, error) {
+// behind it; beside are the bytes of the struct that will be sent from elsewhere.
+func (f *form) finish(b []byte, message, beside int, x *header.Transformer) ([]byte, error) {
+	var err error
 	switch f.dialect {
 	case transport.Framed, transport.FramedCompact:
 		binary.BigEndian.PutUint32(b, uint32(len(b)-message))
 	case transport.Header:
-		return x.Seal(b, 0, message, f.transform)
+		b, err = x.Seal(b, 0, message, f.transform)
 	case transport.TTHeader:
 		if f.inner {
-			binary.BigEndian.PutUint32(b[message-framed.HeaderSize:], uint32(len(b)-message))
+			binary.BigEndian.PutUint32(b[message-framed.HeaderSize:], uint32(len(b)-message+beside))
 		}
 		ttheader.Seal(b, 0)
+	default:
+		return b, nil
 	}
-	return b, nil
+	if beside > 0 && err == nil {
+		binary.BigEndian.PutUint32(b, uint32(len(b)-framed.HeaderSize+beside))
+	}
+	return b, err
 }
 
 // toBinary returns a struct of the form's protocol in the binary one.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"runtime"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/internal/overload"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
@@ -37,14 +39,28 @@ type shared struct {
 
 type serverOptions struct {
 	shared
-	maxConns       int
-	maxInFlight    int
-	maxPerConn     int
-	maxConcurrent  int
-	readTimeout    time.Duration
-	idleTimeout    time.Duration
-	handlerTimeout time.Duration
-	logger         *slog.Logger
+	maxConns      int
+	maxInFlight   int
+	maxPerConn    int
+	maxConcurrent int // 0 for no limit
+	maxMemory     int64
+	inOrder       bool
+	readTimeout   time.Duration
+	idleTimeout   time.Duration
+	logger        *slog.Logger
+	interceptors  []Interceptor
+
+	workers  int
+	extra    [5]int
+	maxQueue int
+
+	overloaded   func(CallInfo) error
+	rate         int
+	burst        int
+	queueTimeout time.Duration
+	taskExpiry   time.Duration
+	codel        struct{ interval, target time.Duration }
+	adaptive     *overload.AdaptiveOptions
 }
 
 type clientOptions struct {
@@ -58,12 +74,18 @@ type clientOptions struct {
 
 func defaultServerOptions() serverOptions {
 	return serverOptions{
-		shared:        shared{maxFrame: DefaultMaxFrameSize, writeTimeout: time.Minute},
-		maxConns:      10_000,
-		maxInFlight:   1 << 16,
-		maxPerConn:    256,
-		maxConcurrent: 64,
-		readTimeout:   time.Minute,
+		shared:      shared{maxFrame: DefaultMaxFrameSize, writeTimeout: time.Minute},
+		maxConns:    10_000,
+		maxInFlight: 1 << 16,
+		maxPerConn:  2000,
+		maxMemory:   1 << 30,
+		readTimeout: time.Minute,
+
+		workers:      max(64, 16*runtime.GOMAXPROCS(0)),
+		extra:        [5]int{2, 2, 2, 0, 2},
+		maxQueue:     1 << 16,
+		queueTimeout: time.Second,
+		taskExpiry:   5 * time.Second,
 	}
 }
 
@@ -116,18 +138,102 @@ func MaxInFlight(n int) ServerOption {
 }
 
 // MaxInFlightPerConn limits the calls of one connection that are accepted and not yet
-// answered; default 256. Beyond it the server stops reading from the
+// answered, and so the replies that wait for an earlier one; default 2,000. Beyond it the server stops reading from the
 // connection until one is answered. It also stops while the requests in
-// flight hold more bytes than MaxFrameSize.
+// flight, or the replies that wait to be sent, hold more bytes than MaxFrameSize.
 func MaxInFlightPerConn(n int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxPerConn = max(n, 1) })
 }
 
-// MaxConcurrentPerConn limits how many calls of one connection run at the
-// same time; default 64. With 1 the calls of a connection run strictly one
-// after another, in order of arrival.
+// MaxConcurrentPerConn limits how many calls of one connection workers run at the
+// same time; default 0, which means no limit but that of the workers. With 1 the calls of a connection run strictly one
+// after another, in order of arrival. It is not for callbacks.
 func MaxConcurrentPerConn(n int) ServerOption {
-	return serverOption(func(o *serverOptions) { o.maxConcurrent = max(n, 1) })
+	return serverOption(func(o *serverOptions) { o.maxConcurrent = max(n, 0) })
+}
+
+// MaxMemory limits the bytes of requests in flight and of replies that wait to
+// be sent, over all connections; default 1 GiB. Beyond it the server reads no
+// further call from any connection until some are given back.
+func MaxMemory(bytes int64) ServerOption {
+	return serverOption(func(o *serverOptions) { o.maxMemory = max(bytes, 1) })
+}
+
+// InOrder makes the replies of every connection keep the order of the calls,
+// even if the client takes them in any.
+func InOrder() ServerOption {
+	return serverOption(func(o *serverOptions) { o.inOrder = true })
+}
+
+// Workers sets the number of goroutines that run calls whose handlers are not
+// callbacks; default 16 for each processor that Go uses, and 64 at least, because a Go handler
+// that waits holds no processor. Each takes the oldest call of the highest priority.
+func Workers(n int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.workers = max(n, 1) })
+}
+
+// ExtraWorkers sets the number of workers that run calls of one priority only,
+// so that these advance whatever else there is to do; default 2 for each but
+// Normal, as fbthrift has it.
+func ExtraWorkers(p Priority, n int) ServerOption {
+	return serverOption(func(o *serverOptions) {
+		if p >= HighImportant && p <= BestEffort {
+			o.extra[p-1] = max(n, 0)
+		}
+	})
+}
+
+// MaxQueue limits the calls that wait for a worker; default 65,536. A call
+// beyond it is answered with LoadShedding.
+func MaxQueue(n int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.maxQueue = max(n, 1) })
+}
+
+// QueueTimeout limits the time that a call may wait for a worker; default
+// 1 s, 0 means no limit. A call beyond it is answered with Timeout. What a client
+// asks for in its header queue_timeout counts instead.
+func QueueTimeout(d time.Duration) ServerOption {
+	return serverOption(func(o *serverOptions) { o.queueTimeout = max(d, 0) })
+}
+
+// TaskExpiry limits the time of a call from its arrival to its reply; default
+// 5 s, 0 means no limit. When it has passed, give or take 10 ms, the context of the call ends and
+// the client is answered with Timeout, even if the handler runs on. If the
+// client says how long it waits, a tenth more than that counts instead; a method's own Expiry counts before
+// the server's.
+func TaskExpiry(d time.Duration) ServerOption {
+	return serverOption(func(o *serverOptions) { o.taskExpiry = max(d, 0) })
+}
+
+// Overloaded is asked for every call before it is admitted, on its
+// connection's loop, which it must not hold up. An error refuses the call with LoadShedding
+// and the error's text.
+func Overloaded(f func(call CallInfo) error) ServerOption {
+	return serverOption(func(o *serverOptions) { o.overloaded = f })
+}
+
+// MaxRate limits the calls that are admitted per second, after a burst of that
+// many; default no limit. A call beyond it is answered with LoadShedding.
+func MaxRate(perSecond, burst int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.rate, o.burst = max(perSecond, 1), max(burst, 1) })
+}
+
+// CoDel refuses calls that have waited for a worker for more than twice the target while
+// even the shortest wait of an interval exceeds the target; default off. fbthrift's interval is 100 ms, its target 5 ms.
+func CoDel(interval, target time.Duration) ServerOption {
+	return serverOption(func(o *serverOptions) { o.codel.interval, o.codel.target = interval, target })
+}
+
+// AdaptiveConcurrency limits the calls in flight, over all connections, to
+// what latency shows that the server can do: between least and most, which are 10
+// and 1000 if they are 0; default off. A call beyond it is answered with LoadShedding.
+func AdaptiveConcurrency(least, most int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.adaptive = &overload.AdaptiveOptions{Min: least, Max: most} })
+}
+
+// Intercept adds an interceptor, which sees calls after those added before.
+func Intercept(f Interceptor) ServerOption {
+	return serverOption(func(o *serverOptions) { o.interceptors = append(o.interceptors, f) })
 }
 
 // ReadTimeout limits the time that a message may take to arrive, from its
@@ -140,14 +246,6 @@ func ReadTimeout(d time.Duration) ServerOption {
 // default 0, which means never.
 func IdleTimeout(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.idleTimeout = d })
-}
-
-// HandlerTimeout limits the time of one call from the moment it starts to
-// run; default 0, which means no limit. When it has passed, the handler's
-// context ends and the client is answered with Timeout, even if the handler
-// runs on.
-func HandlerTimeout(d time.Duration) ServerOption {
-	return serverOption(func(o *serverOptions) { o.handlerTimeout = d })
 }
 
 // Logger takes what a server has to say: at Warn level why it closed a

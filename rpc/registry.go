@@ -73,12 +73,13 @@ func (r *registry) add(s *Service) error {
 			return fmt.Errorf("rpc: register: %s.%s: %w", s.Name, m.Name, m.err)
 		case m.Name == "" || strings.Contains(m.Name, separator):
 			return fmt.Errorf("rpc: register: service %q has a method named %q", s.Name, m.Name)
-		case m.Serve == nil:
-			return fmt.Errorf("rpc: register: %s.%s: Serve is nil", s.Name, m.Name)
+		case m.choose() == formNone:
+			return fmt.Errorf("rpc: register: %s.%s has no form that serves it", s.Name, m.Name)
 		case seen[m.Name]:
 			return fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
 		}
 		seen[m.Name] = true
+		m.service, m.form = s.Name, m.choose()
 		if s.Name != "" {
 			r.entries[s.Name+separator+m.Name] = entry{method: m}
 		}
@@ -127,8 +128,10 @@ func (r *registry) askUnknown(name string, oneway bool) *Method {
 	if found == nil || method == "" || named && service == "" || strings.Contains(method, separator) {
 		return nil
 	}
-	if m := answerUnknown(found, method, oneway); m != nil && m.Serve != nil {
-		return m
+	if m := answerUnknown(found, method, oneway); m != nil && m.choose() != formNone {
+		own := *m // it may serve other calls, too
+		own.Name, own.service, own.form = method, found.Name, own.choose()
+		return &own
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/internal/overload"
+	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 )
@@ -21,17 +23,29 @@ import (
 // The calls of one connection run concurrently, up to a bound. Their replies
 // go out as they complete if the client says in its headers that it takes them so, else in order of
 // arrival, because framed and unframed clients cannot take them in another one.
+// Callbacks run where their connection is read, all other calls on workers that
+// the connections share.
 type Server struct {
 	opt      serverOptions
+	epoch    time.Time // of its clock
 	registry atomic.Pointer[registry]
-	inFlight atomic.Int64 // calls accepted and not yet answered
-	blocks   transport.Pool
-	replies  bufferPool
+	stopping atomic.Bool  // by Shutdown or Close; set with mu held
+	inFlight atomic.Int64 // calls admitted that have not left
+	memory   atomic.Int64 // bytes of requests in flight and replies that wait to be sent
+	counts   counters
 
+	pool     *workers.Pool
+	sweeper  sweeper
+	rate     *overload.TokenBucket // these are nil if not asked for
+	codel    *overload.CoDel
+	adaptive *overload.Adaptive
+
+	calls       sync.Pool // of *serverCall
+	blocks      transport.Pool
+	buffers     bufferPool
 	transformer header.Transformer
 
 	mu        sync.Mutex
-	stopping  bool // by Shutdown or Close
 	listeners map[net.Listener]struct{}
 	conns     map[*serverConn]struct{} // with those that are being refused
 	served    int                      // conns without those that are being refused
@@ -43,6 +57,7 @@ type Server struct {
 func NewServer(opts ...ServerOption) *Server {
 	s := &Server{
 		opt:       defaultServerOptions(),
+		epoch:     time.Now(),
 		listeners: map[net.Listener]struct{}{},
 		conns:     map[*serverConn]struct{}{},
 	}
@@ -53,8 +68,15 @@ func NewServer(opts ...ServerOption) *Server {
 		s.opt.logger = slog.Default()
 	}
 	s.registry.Store(&registry{})
+	s.sweeper.srv = s
+	s.pool = workers.New(workers.Options{Workers: s.opt.workers, Extra: s.opt.extra, MaxQueue: s.opt.maxQueue})
+	s.newOverload()
 	return s
 }
+
+// clock returns the nanoseconds since the server was made, which no change of
+// the system's time disturbs. It is never 0.
+func (s *Server) clock() int64 { return int64(time.Since(s.epoch)) + 1 }
 
 // Register adds a service, before or while the server serves.
 //
@@ -90,7 +112,7 @@ func (s *Server) register(service *Service, replace bool) error {
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	s.mu.Lock()
-	if s.stopping {
+	if s.stopping.Load() {
 		s.mu.Unlock()
 		return ErrServerClosed
 	}
@@ -110,12 +132,9 @@ func (s *Server) Serve(l net.Listener) error {
 			s.start(nc)
 			continue
 		}
-		s.mu.Lock()
-		stopping := s.stopping
-		s.mu.Unlock()
 		var temporary interface{ Temporary() bool }
 		switch {
-		case stopping:
+		case s.stopping.Load():
 			return ErrServerClosed
 		case errors.As(err, &temporary) && temporary.Temporary():
 			// Out of descriptors, most likely: waiting lets some be closed.
@@ -136,11 +155,11 @@ const maxRefusing = 64
 func (s *Server) start(nc net.Conn) {
 	s.mu.Lock()
 	refuse := s.served >= s.opt.maxConns
-	if s.stopping || (refuse && len(s.conns)-s.served >= maxRefusing) {
-		stopping := s.stopping
+	if s.stopping.Load() || (refuse && len(s.conns)-s.served >= maxRefusing) {
 		s.mu.Unlock()
 		nc.Close()
-		if !stopping {
+		if !s.stopping.Load() {
+			s.counts.refused[RefusedConnection].Add(1)
 			s.opt.logger.Warn("rpc: connection refused", "remote", nc.RemoteAddr(), "reason", "too many connections")
 		}
 		return
@@ -151,7 +170,8 @@ func (s *Server) start(nc net.Conn) {
 		s.served++
 	}
 	s.mu.Unlock()
-	go c.read()
+	s.counts.conns.Add(1)
+	go c.loop()
 }
 
 // remove forgets a connection that has ended.
@@ -176,7 +196,7 @@ func (s *Server) remove(c *serverConn) {
 func (s *Server) stop() ([]*serverConn, <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stopping = true
+	s.stopping.Store(true)
 	for l := range s.listeners {
 		l.Close()
 	}
@@ -207,7 +227,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	select {
 	case <-empty:
-		return nil
+		return s.pool.Close(ctx)
 	case <-ctx.Done():
 		s.Close()
 		return ctx.Err()
@@ -221,5 +241,8 @@ func (s *Server) Close() error {
 	for _, c := range conns {
 		c.abort()
 	}
+	now, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.pool.Close(now) // which lets what runs end, and does not wait for it
 	return nil
 }

@@ -176,7 +176,7 @@ func TestAStuckHandlerIsAnsweredWhenItsTimeHasPassed(t *testing.T) {
 		<-ctx.Done()
 		return dst, fmt.Errorf("giving up: %w", ctx.Err())
 	})
-	_, address := listen(t, []rpc.Method{stuck, polite, echo}, rpc.HandlerTimeout(10*time.Millisecond))
+	_, address := listen(t, []rpc.Method{stuck, polite, echo}, rpc.TaskExpiry(10*time.Millisecond))
 	p := connect(t, address, true)
 	p.send(append(p.call("stuck", 1, ""), p.call("polite", 2, "")...))
 	p.wantException(1, rpc.Timeout)

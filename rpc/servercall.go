@@ -1,13 +1,9 @@
 package rpc
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"log/slog"
 	"net"
-	"runtime/debug"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -17,62 +13,168 @@ import (
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
-// This file holds the life of a call on the server: accepted by the
-// connection's read goroutine, run by a worker, completed once, written.
+// This file holds a call on the server from its arrival to its admission.
 
-// serverCall is a call from its acceptance to its reply. Completing it may
-// happen on any goroutine; complete keeps only the first reply.
+// serverCall is a call from its arrival until it leaves: until its handler
+// has ended and its reply is queued for the network. It is then used for another
+// call; who holds on to it, as a Responder does, has the generation that it had.
+//
+// Invariant: of all that want to answer a call, its handler, its expiry and
+// the end of its connection, the one whose claim succeeds does.
 type serverCall struct {
-	method *Method
-	form   form
-	name   []byte // bare, as the reply carries it
-	seq    int32
-	oneway bool
-	args   []byte           // in the form's protocol
-	block  *transport.Block // that name and args are views of, unless they were compressed
-	size   int              // in the connection's count of bytes
+	conn     *serverConn
+	method   *Method // nil if the call is refused
+	form     form
+	heads    heads
+	name     string // bare, as the reply carries it
+	seq      int32
+	oneway   bool
+	priority Priority
+	args     []byte           // in the form's protocol
+	block    *transport.Block // that name, args and heads are views of, unless they were compressed
+	size     int              // in the connection's count of bytes
+	arrived  int64            // on the server's clock
+	due      int64            // when it expires, on the server's clock; 0 for never
+	patience time.Duration    // that it may wait for a worker; 0 for any time
+	timeout  time.Duration    // that the client waits for the reply; 0 if it has not said
+
+	srv   *Server // for good
+	state atomic.Uint64
+	ctx   atomic.Pointer[callContext]
 
 	// Guarded by the connection's mutex.
-	holds int  // reasons to keep the slot and the block: the handler has not returned, the reply is not written
-	load  int  // reasons to be in the server's count: the handler has not returned, the reply has not left for the network
-	done  bool // a reply has been chosen, or none will be sent
-	reply []byte
+	prev, next *serverCall // in the list of calls
+	behind     *serverCall // in the list of order
+	holds      int         // reasons to stay: the handler has not ended, the reply is not queued
+	counted    bool        // among the server's calls in flight
+	withWorker bool        // counts as running
+	dropped    bool        // nobody can be told
+	lost       bool        // it has expired, and its handler may still look at it
+	ready      bool        // reply is complete, or there is none to come
+	reply      reply
+}
+
+// The state of a call is its generation, and behind it whether somebody has
+// claimed to answer it, and whether that was its expiry.
+const (
+	claimed        = 1
+	expired        = 2
+	generationBits = 2
+)
+
+// generation returns what a holder must remember to claim the call later.
+func (call *serverCall) generation() uint64 { return call.state.Load() >> generationBits }
+
+// open reports whether the call is that of the generation, and has no answer.
+func (call *serverCall) open(generation uint64) bool {
+	return call.state.Load() == generation<<generationBits
+}
+
+// claim reports whether the caller is the one who answers; as says how.
+func (call *serverCall) claim(generation, as uint64) bool {
+	return call.state.CompareAndSwap(generation<<generationBits, generation<<generationBits|as)
+}
+
+// callList is a list of calls in order of arrival.
+type callList struct{ head, tail *serverCall }
+
+func (l *callList) push(call *serverCall) {
+	call.prev, call.next = l.tail, nil
+	if l.tail != nil {
+		l.tail.next = call
+	} else {
+		l.head = call
+	}
+	l.tail = call
+}
+
+func (l *callList) remove(call *serverCall) {
+	if call.prev != nil {
+		call.prev.next = call.next
+	} else {
+		l.head = call.next
+	}
+	if call.next != nil {
+		call.next.prev = call.prev
+	} else {
+		l.tail = call.prev
+	}
+	call.prev, call.next = nil, nil
+}
+
+// orderList is a queue of the calls whose replies keep their order.
+type orderList struct{ head, tail *serverCall }
+
+func (l *orderList) push(call *serverCall) {
+	if l.tail != nil {
+		l.tail.behind = call
+	} else {
+		l.head = call
+	}
+	l.tail = call
+}
+
+func (l *orderList) pop() {
+	first := l.head
+	l.head = first.behind
+	if l.head == nil {
+		l.tail = nil
+	}
+	first.behind = nil
+}
+
+// newCall returns a call that has arrived on c.
+func (s *Server) newCall(c *serverConn) *serverCall {
+	call, _ := s.calls.Get().(*serverCall)
+	if call == nil {
+		call = &serverCall{srv: s}
+	}
+	call.conn, call.form, call.arrived = c, c.form, c.arrived
+	return call
+}
+
+// recycle makes a call that has left ready for another one. What claims it by
+// its old generation fails from now on.
+func (s *Server) recycle(call *serverCall) {
+	generation := call.generation() + 1
+	call.conn, call.method = nil, nil
+	if call.ctx.Load() != nil {
+		call.ctx.Store(nil)
+	}
+	call.heads = heads{}
+	call.name, call.args, call.block = "", nil, nil
+	call.oneway, call.priority = false, 0
+	call.due, call.patience, call.timeout = 0, 0, 0
+	call.counted, call.withWorker, call.dropped, call.ready, call.reply = false, false, false, false, reply{}
+	call.state.Store(generation << generationBits)
+	s.calls.Put(call)
 }
 
 // accept takes the frame at the front of the stream, n bytes with its length,
-// and lets the call in it wait for a worker or answers it with a refusal. An error
+// and runs the call in it, hands it to the workers or answers it with a refusal. An error
 // means that the stream cannot go on.
 func (c *serverConn) accept(frame []byte, n int) error {
-	call := &serverCall{form: c.form, size: n}
-	method, refusal, err := c.open(call, frame)
+	call := c.srv.newCall(c)
+	call.size = n
+	refused, err := c.open(call, frame)
 	if err != nil {
 		return err
 	}
-	_, block := c.in.Take(n)
-	call.block = block
-	if method != nil {
-		call.method = method
-		call.oneway = call.oneway || method.Oneway
+	_, call.block = c.sock.in.Take(n)
+	if refused.cause == 0 && c.refuse {
+		refused = refusal{cause: RefusedConnection}
 	}
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.dead && !c.finished && c.inFlight > 0 &&
-		(c.inFlight >= c.srv.opt.maxPerConn || c.bytes+call.size > c.srv.opt.maxFrame+framed.HeaderSize) {
-		c.room.Wait()
+	if !c.hasRoom(call.size) {
+		c.awaitRoom(call.size)
+		call.arrived = c.arrived // its time begins when the server takes it
 	}
-	if c.dead || c.finished {
-		block.Release()
-		return net.ErrClosed
+	if refused.cause == 0 {
+		refused = c.admit(call)
 	}
-	if c.draining && refusal == nil {
-		refusal = &ApplicationException{Type: InternalError, Message: "the server is shutting down"}
+	if err := c.enter(call); err != nil {
+		return err
 	}
-	if refusal == nil && c.srv.inFlight.Add(1) > int64(c.srv.opt.maxInFlight) {
-		c.srv.inFlight.Add(-1)
-		refusal = &ApplicationException{Type: LoadShedding, Message: "too many calls in flight"}
-	}
-	c.admitted(call, refusal)
+	c.dispatch(call, refused)
 	if c.refuse {
 		return errRefused
 	}
@@ -81,29 +183,46 @@ func (c *serverConn) accept(frame []byte, n int) error {
 
 // open reads what stands around a call's arguments, and finds its method or
 // the reason to refuse it.
-func (c *serverConn) open(call *serverCall, frame []byte) (*Method, *ApplicationException, error) {
-	message, err := call.form.open(frame, &c.srv.transformer, c.srv.opt.maxFrame)
-	var refusal *ApplicationException
-	if err != nil && !errors.As(err, &refusal) {
-		return nil, nil, err
+func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
+	c.srv.counts.calls.Add(1)
+	message, err := call.form.open(frame, &call.heads, &c.srv.transformer, c.srv.opt.maxFrame)
+	var unread *ApplicationException
+	if err != nil && !errors.As(err, &unread) {
+		return refusal{}, err
 	}
 	if err := c.checkFlags(&call.form); err != nil {
-		return nil, nil, err
+		return refusal{}, err
 	}
+	c.readHeads(call)
 	call.oneway = call.form.dialect == transport.Header && call.form.sequence == header.OnewaySequence
-	if refusal != nil {
+	if unread != nil {
 		call.seq = int32(call.form.sequence)
-		return nil, refusal, nil
+		return refusal{cause: RefusedMessage, exception: unread}, nil
 	}
 	call.size = max(call.size, cap(message)) // it is more than the frame if it was compressed
 	m, n := call.form.envelope(message)
 	if n < 0 {
-		return nil, nil, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(n)}
+		return refusal{}, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(n)}
 	}
-	call.name, call.seq, call.args = bareName(m.Name), m.SequenceID, message[n:]
+	call.seq, call.args = m.SequenceID, message[n:]
 	call.oneway = call.oneway || m.Type == thriftwire.Oneway
-	method, refusal := c.admit(m)
-	return method, refusal, nil
+	return c.find(call, m), nil
+}
+
+// find finds the method that a message calls, or the reason to refuse it.
+func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
+	if m.Type != thriftwire.Call && m.Type != thriftwire.Oneway {
+		call.name = string(bareName(m.Name))
+		return refusal{cause: RefusedMessage, exception: exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)}
+	}
+	method, unknown := c.services.lookup(m.Name, m.Type == thriftwire.Oneway)
+	if unknown != nil {
+		call.name = string(bareName(m.Name))
+		return refusal{cause: RefusedMethod, exception: unknown}
+	}
+	call.method, call.name = method, method.Name
+	call.oneway = call.oneway || method.Oneway
+	return refusal{}
 }
 
 // checkFlags sees to it that a connection's calls agree on the order of
@@ -112,12 +231,14 @@ func (c *serverConn) checkFlags(f *form) error {
 	if !f.hasHeaders() {
 		return nil
 	}
-	outOfOrder := f.flags&header.OutOfOrder != 0 // the same bit in TTHeader
-	if !c.form.flagged {
-		c.form.flagged = true
-		c.outOfOrder = outOfOrder
+	anyOrder := f.flags&header.OutOfOrder != 0 // the same bit in TTHeader
+	if !c.flagged {
+		c.mu.Lock()
+		c.flagged, c.anyOrder = true, anyOrder
+		c.outOfOrder = anyOrder && !c.srv.opt.inOrder
+		c.mu.Unlock()
 	}
-	if c.outOfOrder != outOfOrder {
+	if c.anyOrder != anyOrder {
 		return diag.NewFault(diag.InvalidHeader, -1, "the client changed its mind about the order of replies")
 	}
 	f.flags &= header.OutOfOrder // no other is for a reply
@@ -144,41 +265,97 @@ func consumeEnvelope(b []byte) (thriftwire.Message, int) {
 	return m, 4 + n + k
 }
 
-// admit finds the method that a message calls, or the reason to refuse it.
-func (c *serverConn) admit(m thriftwire.Message) (*Method, *ApplicationException) {
-	if c.refuse {
-		return nil, &ApplicationException{Type: LoadShedding, Message: errRefused.Error()}
-	}
-	if m.Type != thriftwire.Call && m.Type != thriftwire.Oneway {
-		return nil, exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)
-	}
-	return c.srv.registry.Load().lookup(m.Name, m.Type == thriftwire.Oneway)
-}
-
-// admitted gives a call its slot and queues it, or completes it with a
-// refusal. c.mu is held.
-func (c *serverConn) admitted(call *serverCall, refusal *ApplicationException) {
-	if refusal != nil && call.oneway {
+// enter counts a call among those in flight.
+func (c *serverConn) enter(call *serverCall) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dead || c.finished {
+		if call.counted {
+			c.srv.inFlight.Add(-1)
+		}
 		call.block.Release()
-		return
+		return net.ErrClosed
 	}
+	c.calls.push(call)
 	c.inFlight++
 	c.bytes += call.size
+	c.srv.memory.Add(int64(call.size))
+	call.holds = 1 // for the handler, or the refusal
 	if !call.oneway {
 		call.holds++
-		call.load++
-		c.replies = append(c.replies, call)
+		if !c.outOfOrder {
+			c.order.push(call)
+		}
 	}
-	if refusal != nil {
-		call.load = 0 // not in the server's count
-		c.complete(call, c.exceptionReply(call, refusal))
-		c.flushReady(true)
+	if call.due > 0 && !c.swept {
+		c.swept = true
+		c.srv.sweeper.add(c)
+	}
+	return nil
+}
+
+// memoryPause is how long a loop waits before it looks again whether other
+// connections have given memory back.
+const memoryPause = 2 * time.Millisecond
+
+// hasRoom tells whether the connection may take another call of size bytes.
+func (c *serverConn) hasRoom(size int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.full(size) && !c.starved(size)
+}
+
+// full tells whether the connection holds as much as it may. c.mu is held.
+func (c *serverConn) full(size int) bool {
+	if c.dead || c.finished {
+		return false
+	}
+	limit := c.srv.opt.maxFrame + framed.HeaderSize
+	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.out.size+c.spare.size > limit
+}
+
+// starved tells whether all connections together hold as much as they may. c.mu is held.
+func (c *serverConn) starved(size int) bool {
+	return c.srv.memory.Load()+int64(size) > c.srv.opt.maxMemory && !c.dead && !c.finished
+}
+
+// awaitRoom ends the turn, waits until there is room for a call, and begins another turn.
+func (c *serverConn) awaitRoom(size int) {
+	c.endTurn()
+	c.mu.Lock()
+	for c.full(size) {
+		c.room.Wait()
+	}
+	for c.starved(size) {
+		c.mu.Unlock()
+		time.Sleep(memoryPause)
+		c.mu.Lock()
+	}
+	c.mu.Unlock()
+	c.beginTurn()
+}
+
+// leave gives up one reason for a call to stay. c.mu is held.
+func (c *serverConn) leave(call *serverCall) {
+	if call.holds--; call.holds > 0 {
 		return
 	}
-	call.holds++
-	call.load++
-	c.queue = append(c.queue, call)
-	c.startWorker()
+	c.calls.remove(call)
+	c.inFlight--
+	c.bytes -= call.size
+	if call.counted {
+		n := c.srv.inFlight.Add(-1)
+		if a := c.srv.adaptive; a != nil {
+			now := c.srv.clock()
+			a.Sample(now, now-call.arrived, int(n)+1)
+		}
+	}
+	c.srv.memory.Add(-int64(call.size))
+	if !call.lost {
+		call.block.Release()
+		c.srv.recycle(call)
+	}
+	c.room.Signal()
 }
 
 // refuseOversized answers a message that exceeds the limit, as far as its
@@ -188,307 +365,18 @@ func (c *serverConn) refuseOversized(err error) {
 	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit || c.form.hasHeaders() {
 		return
 	}
-	message := c.in.Bytes()
+	message := c.sock.in.Bytes()
 	if c.form.dialect == transport.Framed || c.form.dialect == transport.FramedCompact {
 		message = message[framed.HeaderSize:]
 	}
-	call := &serverCall{form: c.form}
+	call := c.srv.newCall(c)
 	m, n := call.form.envelope(message)
 	if n < 0 {
 		return
 	}
-	call.name, call.seq, call.oneway = bareName(m.Name), m.SequenceID, m.Type == thriftwire.Oneway
-	_, call.block = c.in.Take(0)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.dead || c.finished {
-		call.block.Release()
-		return
+	call.name, call.seq, call.oneway = string(bareName(m.Name)), m.SequenceID, m.Type == thriftwire.Oneway
+	_, call.block = c.sock.in.Take(0)
+	if c.enter(call) == nil {
+		c.dispatch(call, refusal{cause: RefusedMessage, exception: &ApplicationException{Type: ProtocolError, Message: fault.Detail}})
 	}
-	c.admitted(call, &ApplicationException{Type: ProtocolError, Message: fault.Detail})
-}
-
-// release gives up one reason to keep the call's slot. c.mu is held.
-func (c *serverConn) release(call *serverCall) {
-	call.holds--
-	if call.holds > 0 {
-		return
-	}
-	c.inFlight--
-	c.bytes -= call.size
-	call.block.Release()
-	c.room.Signal()
-}
-
-// unload gives up one reason to count the call among the server's. It comes
-// before the reply is written, so that a client that has its reply is not
-// refused the next call. c.mu is held.
-func (c *serverConn) unload(call *serverCall) {
-	if call.load > 0 {
-		call.load--
-		if call.load == 0 {
-			c.srv.inFlight.Add(-1)
-		}
-	}
-}
-
-// handled notes that a call's handler has returned or will never run. c.mu is held.
-func (c *serverConn) handled(call *serverCall) {
-	c.unload(call)
-	c.release(call)
-}
-
-// startWorker starts a worker if a call waits and may run. c.mu is held.
-func (c *serverConn) startWorker() {
-	if len(c.queue) > 0 && c.workers < c.srv.opt.maxConcurrent && c.unsent <= c.srv.opt.maxFrame {
-		c.workers++
-		go c.work()
-	}
-}
-
-// work runs calls until none waits.
-func (c *serverConn) work() {
-	var call *serverCall
-	defer func() {
-		if call != nil { // the handler ended the goroutine by runtime.Goexit
-			c.mu.Lock()
-			c.complete(call, c.exceptionReply(call, &ApplicationException{Type: InternalError, Message: "the handler ended its goroutine"}))
-			c.handled(call)
-			c.flushReady(true)
-			c.mu.Unlock()
-			go c.work()
-		}
-	}()
-	c.mu.Lock()
-	for len(c.queue) > 0 && c.unsent <= c.srv.opt.maxFrame {
-		call = c.queue[0]
-		c.queue[0] = nil
-		c.queue = c.queue[1:]
-		c.mu.Unlock()
-		reply := c.run(call)
-		c.mu.Lock()
-		c.complete(call, reply)
-		c.handled(call)
-		call = nil
-		// With more to run, let another goroutine write: it will find several
-		// replies to write at once.
-		c.flushReady(len(c.queue) > 0)
-	}
-	c.workers--
-	c.finish()
-	c.mu.Unlock()
-}
-
-// run runs a call's handler and returns the encoded reply, nil for a oneway call.
-func (c *serverConn) run(call *serverCall) []byte {
-	ctx := c.ctx
-	if d := c.srv.opt.handlerTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-		stop := context.AfterFunc(ctx, func() { c.expire(ctx, call) })
-		defer stop()
-	}
-	args, err := call.form.toBinary(call.args)
-	if err != nil {
-		return c.exceptionReply(call, exceptionf(ProtocolError, "the arguments of %s: %v", clip(call.name), err))
-	}
-	if call.oneway {
-		dst := c.srv.replies.get()
-		_, err := c.serve(ctx, call, args, dst)
-		if err != nil {
-			c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", clip(call.name), err))
-		}
-		c.srv.replies.put(dst)
-		return nil
-	}
-	reply, err := c.answer(ctx, call, args)
-	if err != nil {
-		e := asException(err)
-		if ctx.Err() == context.DeadlineExceeded && errors.Is(err, context.DeadlineExceeded) {
-			e = timeoutException(c.srv.opt.handlerTimeout)
-		}
-		return c.exceptionReply(call, e)
-	}
-	return reply
-}
-
-// answer runs a call's handler and returns the encoded reply with its result.
-func (c *serverConn) answer(ctx context.Context, call *serverCall, args []byte) ([]byte, error) {
-	dst, message := call.form.begin(c.srv.replies.get(), thriftwire.Reply, string(call.name), call.seq)
-	result := dst // where the handler appends
-	if call.form.protocol != 0 {
-		result = c.srv.replies.get()
-	}
-	out, err := c.serve(ctx, call, args, result)
-	if err == nil && len(out) < len(result) {
-		err = fmt.Errorf("the handler of %s dropped what it was to append to", clip(call.name))
-	}
-	if err == nil && call.form.protocol != 0 {
-		binary := out
-		if out, err = call.form.appendStruct(dst, binary); err != nil {
-			err = fmt.Errorf("the result of %s cannot be written in the compact protocol: %w", clip(call.name), err)
-		}
-		c.srv.replies.put(binary)
-	}
-	if size := len(out) - message; err == nil && size > c.srv.opt.maxFrame {
-		err = fmt.Errorf("reply of %d bytes exceeds the limit of %d", size, c.srv.opt.maxFrame)
-	}
-	if err == nil {
-		out, err = call.form.finish(out, message, &c.srv.transformer)
-	}
-	if err != nil {
-		c.srv.replies.put(dst)
-		return nil, err
-	}
-	return out, nil
-}
-
-// serve calls the handler and turns a panic into an error.
-func (c *serverConn) serve(ctx context.Context, call *serverCall, args, dst []byte) (out []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.log(slog.LevelError, "rpc: handler panicked", fmt.Errorf("%s: %v\n%s", clip(call.name), p, debug.Stack()))
-			out, err = dst, exceptionf(InternalError, "panic in %s", clip(call.name)) // the value may hold secrets
-		}
-	}()
-	return call.method.Serve(ctx, args, dst)
-}
-
-// expire answers a call whose time has passed while its handler runs on.
-func (c *serverConn) expire(ctx context.Context, call *serverCall) {
-	if ctx.Err() != context.DeadlineExceeded || call.oneway {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !call.done {
-		c.complete(call, c.exceptionReply(call, timeoutException(c.srv.opt.handlerTimeout)))
-		c.flushReady(true)
-	}
-}
-
-func timeoutException(d time.Duration) *ApplicationException {
-	return exceptionf(Timeout, "no result within %v", d)
-}
-
-// complete chooses the reply of a call, unless it has one. c.mu is held.
-func (c *serverConn) complete(call *serverCall, reply []byte) {
-	if call.done || call.oneway {
-		c.srv.replies.put(reply)
-		return
-	}
-	call.done = true
-	call.reply = reply
-	c.unsent += len(reply)
-	if c.outOfOrder {
-		i := slices.Index(c.replies, call)
-		c.replies = slices.Delete(c.replies, i, i+1)
-		c.ready = append(c.ready, call)
-		return
-	}
-	n := 0
-	for n < len(c.replies) && c.replies[n].done {
-		n++
-	}
-	c.ready = append(c.ready, c.replies[:n]...)
-	clear(c.replies[:n])
-	c.replies = c.replies[n:]
-}
-
-// flushReady writes if a reply is ready and nobody writes yet; on a goroutine
-// of its own if another is true. c.mu is held, and may be let go
-// in between.
-func (c *serverConn) flushReady(another bool) {
-	if c.writing || len(c.ready) == 0 {
-		return
-	}
-	c.writing = true
-	if another {
-		go func() {
-			c.mu.Lock()
-			c.flush()
-			c.mu.Unlock()
-		}()
-		return
-	}
-	c.flush()
-}
-
-// flush writes ready replies until there are none. c.mu is held on entry and on
-// return; c.writing was set by the caller.
-func (c *serverConn) flush() {
-	var batch []*serverCall
-	for len(c.ready) > 0 || c.dead && len(c.replies) > 0 {
-		if c.dead {
-			c.dropReplies()
-			break
-		}
-		batch, c.ready = c.ready, batch[:0]
-		for _, call := range batch {
-			c.unload(call)
-		}
-		c.mu.Unlock()
-		err := c.write(batch)
-		c.mu.Lock()
-		for _, call := range batch {
-			c.dropReply(call)
-		}
-		clear(batch)
-		if err != nil && !c.dead {
-			c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
-			c.die()
-		}
-		c.startWorker()
-	}
-	c.writing = false
-	c.finish()
-}
-
-// dropReply gives up the reply of a call that has been written or never will be.
-func (c *serverConn) dropReply(call *serverCall) {
-	c.unsent -= len(call.reply)
-	c.srv.replies.put(call.reply)
-	call.reply = nil
-	call.done = true
-	c.release(call)
-}
-
-// dropReplies gives up every reply. c.mu is held.
-func (c *serverConn) dropReplies() {
-	for _, call := range append(c.ready, c.replies...) {
-		c.unload(call)
-		c.dropReply(call)
-	}
-	c.ready, c.replies = nil, nil
-}
-
-// write writes the replies of batch with as few writes as it can.
-func (c *serverConn) write(batch []*serverCall) error {
-	if d := c.srv.opt.writeTimeout; d > 0 {
-		c.nc.SetWriteDeadline(time.Now().Add(d))
-	}
-	if len(batch) == 1 {
-		_, err := c.nc.Write(batch[0].reply)
-		return err
-	}
-	replies := make(net.Buffers, len(batch))
-	for i, call := range batch {
-		replies[i] = call.reply
-	}
-	return writeAll(c.nc, replies, &c.srv.replies)
-}
-
-// exceptionReply encodes the reply that tells the client of e.
-func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException) []byte {
-	b, message := call.form.begin(c.srv.replies.get(), thriftwire.Exception, string(call.name), call.seq)
-	b, err := call.form.appendStruct(b, e.append(nil))
-	if err == nil {
-		b, err = call.form.finish(b, message, &c.srv.transformer)
-	}
-	if err != nil { // of a compressor without memory, at the most
-		c.log(slog.LevelError, "rpc: cannot answer with an exception", err)
-		return nil
-	}
-	return b
 }

@@ -11,12 +11,16 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 )
 
 // This file holds the reading half of a server's connection: it turns bytes
-// into calls. Running them and answering is in servercall.go.
+// into calls, a block full of them at a time. What becomes of them is in
+// servercall.go, how they are answered in serverreply.go.
 
 // lingerTime is how long a connection that the server ends goes on discarding
 // what the client sends. Closing with unread bytes would reset the connection,
@@ -27,62 +31,73 @@ const lingerTime = 250 * time.Millisecond
 // that is answered with the refusal.
 const refusalTime = 5 * time.Second
 
-// serverConn is one connection. Its life: the read goroutine accepts calls
-// until the client ends the stream or breaks the protocol; workers run them;
-// whoever completes the oldest unanswered call writes. When reading has ended,
-// or the server stops, and nothing is left to answer, the connection is closed.
+// serverConn is one connection. Its life: the read goroutine, its loop, takes
+// every call that one read has brought, runs those that run inline and hands
+// the others to the workers, and writes what has been answered by then. What
+// is answered later is written by whoever answers. When reading has ended, or the
+// server stops, and nothing is left to answer, the connection is closed.
 //
-// Invariants: replies holds the calls that will be answered and wait for their
-// turn, in order of arrival; ready those whose replies may leave. Only the goroutine that
-// set writing takes from ready. A call is in queue until a worker takes it. A call holds its slot (inFlight, bytes)
-// until its handler has returned and its reply has been written or dropped.
+// Invariants: calls holds what has been accepted and not left (see
+// serverCall); order those of them, if replies keep the order of arrival,
+// whose reply has not been queued. Who sets writing is the only one to
+// write, until it finds the queue empty. In a turn the loop writes at its end, so that
+// nobody else needs to.
 type serverConn struct {
 	srv    *Server
-	nc     net.Conn
+	sock   *socket
+	remote net.Addr
 	refuse bool // beyond MaxConnections: answer the first call with that
-	ctx    context.Context
-	cancel context.CancelFunc
 
-	// Of the read goroutine alone.
-	in    *transport.Reader
-	scan  *framed.Scanner // nil until the dialect is known
-	timed bool            // the message at the front has its read deadline
-	armed bool            // a read deadline is set
+	// Of the loop alone.
+	scan     *framed.Scanner  // nil until the dialect is known
+	timed    bool             // the message at the front has its read deadline
+	armed    bool             // a read deadline is set
+	batch    []workers.Task   // calls for the workers that wait for the end of the turn
+	batched  Priority         // of batch
+	arrived  int64            // when the last read brought something
+	services *registry        // that the calls of a turn find
+	methods  *registry        // of this connection alone, nil if the server's serve it
+	sticky   []transport.Pair // persistent headers of the connection
 
 	// Set before the first call and constant afterwards.
 	form       form // of the connection: its dialect
+	flagged    bool // the client has said in which order it takes replies
+	anyOrder   bool // that it takes them in any order
 	outOfOrder bool // replies go out as they complete
 
 	mu       sync.Mutex
-	room     sync.Cond // signalled when a slot is given back and when the connection ends
-	queue    []*serverCall
-	replies  []*serverCall
-	ready    []*serverCall
-	workers  int  // goroutines that run calls
-	writing  bool // a goroutine writes
+	room     sync.Cond // signalled when a call has left and when the connection ends
+	calls    callList
+	order    orderList
+	out      outQueue
+	spare    outQueue      // what is being written, or an empty one
+	waiting  []*serverCall // for others of the connection to end, if they run one by one
+	running  int           // calls that the workers have
 	inFlight int
 	bytes    int // of requests in flight
-	unsent   int // bytes of replies that are complete and not written
+	inTurn   bool
+	writing  bool // somebody writes, or is about to
+	swept    bool // the sweeper looks at the connection
 	draining bool
 	readDone bool // no more calls will be accepted
 	gone     bool // the client has closed its side, or the connection failed
 	dead     bool // nothing more can be written
 	finished bool // everything is answered; what still arrives is discarded
-	exited   bool // the read goroutine has returned
+	exited   bool // the loop has returned
 }
 
 func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {
-	c := &serverConn{srv: s, nc: nc, refuse: refuse, in: transport.NewReader(nc, &s.blocks)}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c := &serverConn{srv: s, sock: newSocket(nc, &s.blocks), remote: nc.RemoteAddr(), refuse: refuse}
 	c.room.L = &c.mu
+	c.out.pool, c.spare.pool = &s.buffers, &s.buffers
 	return c
 }
 
 // errRefused ends the reading of a connection that is refused.
 var errRefused = errors.New("too many connections")
 
-// read is the connection's read goroutine.
-func (c *serverConn) read() {
+// loop is the connection's read goroutine.
+func (c *serverConn) loop() {
 	err := c.readCalls()
 	c.mu.Lock()
 	if !c.finished {
@@ -96,7 +111,7 @@ func (c *serverConn) read() {
 	if linger {
 		c.discard()
 	}
-	c.in.Close()
+	c.sock.in.Close()
 	c.mu.Lock()
 	c.exited = true
 	c.end()
@@ -109,16 +124,17 @@ func (c *serverConn) ended(err error) {
 	switch {
 	case c.dead: // whoever ended the connection has said so
 	case isProtocolError(err):
+		c.srv.counts.brokenConns.Add(1)
 		c.log(slog.LevelWarn, "rpc: connection closed", err)
 	default:
-		if n := len(c.in.Bytes()); n > 0 {
+		if n := len(c.sock.in.Bytes()); n > 0 {
 			err = fmt.Errorf("%d bytes into a message: %w", n, err)
 		}
 		c.log(slog.LevelDebug, "rpc: client went away", err)
 		// A client that only closed its sending half still gets its replies,
 		// but it cannot be told from one that has gone.
 		c.gone = true
-		c.cancel()
+		c.cancelCalls(context.Canceled)
 		if !errors.Is(err, io.EOF) {
 			c.die()
 		}
@@ -147,41 +163,92 @@ func (c *serverConn) readCalls() error {
 			return err
 		}
 		if c.scan == nil {
-			dialect, ok := transport.Detect(c.in.Bytes())
-			if !ok {
+			if known, err := c.detect(); err != nil {
+				return err
+			} else if !known {
 				continue
 			}
-			if !serves(dialect) {
-				return diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the client speaks %s, first bytes % x",
-					dialect, c.in.Bytes()[:min(transport.DetectBytes, len(c.in.Bytes()))]))
-			}
-			c.form.dialect = dialect
-			c.scan = c.form.scanner(c.srv.opt.maxFrame)
 		}
-		for {
-			message, n, err := c.scan.Next(c.in.Bytes())
-			if err != nil {
-				c.refuseOversized(err)
-				return err
-			}
-			if n == 0 {
-				break
-			}
-			c.timed = false
-			if err := c.accept(message, n); err != nil {
-				return err
-			}
+		c.beginTurn()
+		err := c.takeCalls()
+		c.endTurn()
+		if err != nil {
+			return err
 		}
 		want = c.scan.Want()
 	}
 }
 
+// takeCalls accepts the calls that have arrived whole.
+func (c *serverConn) takeCalls() error {
+	for {
+		message, n, err := c.scan.Next(c.sock.in.Bytes())
+		if err != nil {
+			c.refuseOversized(err)
+			return err
+		}
+		if n == 0 {
+			return nil
+		}
+		c.timed = false
+		if err := c.accept(message, n); err != nil {
+			return err
+		}
+	}
+}
+
+// detect finds out which dialect the client speaks, and reports false if more
+// bytes must come first.
+func (c *serverConn) detect() (bool, error) {
+	start := c.sock.in.Bytes()
+	dialect, ok := transport.Detect(start)
+	if !ok {
+		return false, nil
+	}
+	if !serves(dialect) {
+		c.srv.counts.unknownDialect.Add(1)
+		return false, diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the client speaks %s, first bytes % x",
+			dialect, start[:min(transport.DetectBytes, len(start))]))
+	}
+	c.mu.Lock()
+	c.form.dialect = dialect
+	c.mu.Unlock()
+	c.scan = c.form.scanner(c.srv.opt.maxFrame)
+	return true, nil
+}
+
+// beginTurn notes that calls are taken, and that what is answered meanwhile is
+// written at the end.
+func (c *serverConn) beginTurn() {
+	c.arrived = c.srv.clock()
+	c.services = c.methods
+	if c.services == nil {
+		c.services = c.srv.registry.Load()
+	}
+	c.mu.Lock()
+	c.inTurn = true
+	c.mu.Unlock()
+}
+
+// endTurn hands the calls that have gathered to the workers, and writes.
+func (c *serverConn) endTurn() {
+	c.submit()
+	c.mu.Lock()
+	c.inTurn = false
+	if c.out.size > 0 && !c.writing {
+		c.writing = true
+		c.flush(true)
+	}
+	c.finish()
+	c.mu.Unlock()
+}
+
 // fill reads once, with the deadline that fits what is being waited for.
 func (c *serverConn) fill(want int) error {
 	for {
-		partial := len(c.in.Bytes()) > 0
+		partial := len(c.sock.in.Bytes()) > 0
 		c.setReadDeadline(partial)
-		err := c.in.Fill(want)
+		err := c.sock.fill(want)
 		switch {
 		case err == nil || !isTimeout(err):
 			return err
@@ -190,13 +257,23 @@ func (c *serverConn) fill(want int) error {
 		case partial:
 			return fmt.Errorf("message incomplete after %v: %w", c.srv.opt.readTimeout, err)
 		}
-		c.mu.Lock()
-		idle := c.inFlight == 0
-		c.mu.Unlock()
-		if idle {
+		if quiet := c.quiet(); quiet >= c.srv.opt.idleTimeout {
 			return fmt.Errorf("idle for %v: %w", c.srv.opt.idleTimeout, err)
 		}
 	}
+}
+
+// quiet returns how long nothing has happened. A call in flight is something.
+func (c *serverConn) quiet() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.finished:
+		return c.srv.opt.idleTimeout
+	case c.inFlight > 0:
+		c.arrived = c.srv.clock() // it counts from the call's end
+	}
+	return time.Duration(c.srv.clock() - c.arrived)
 }
 
 // setReadDeadline sets the deadline of the next read; partial says that a
@@ -224,36 +301,32 @@ func (c *serverConn) setReadDeadline(partial bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.finished { // finish has set a deadline of its own
-		c.nc.SetReadDeadline(deadline)
+		c.sock.nc.SetReadDeadline(deadline)
 	}
 }
 
 // discard reads until the client closes its side or the linger deadline passes.
 func (c *serverConn) discard() {
-	for {
-		if c.in.Fill(0) != nil {
-			return
-		}
-		_, block := c.in.Take(len(c.in.Bytes()))
+	for c.sock.fill(0) == nil {
+		_, block := c.sock.in.Take(len(c.sock.in.Bytes()))
 		block.Release()
 	}
 }
 
 // finish ends the connection if nothing is left to read or answer. c.mu is held.
 func (c *serverConn) finish() {
-	busy := len(c.queue) > 0 || len(c.replies) > 0 || len(c.ready) > 0 || c.workers > 0 || c.writing
-	if c.finished || busy || !(c.readDone || c.draining) {
+	busy := c.inFlight > 0 || c.out.size > 0 || c.writing
+	if c.finished || busy || c.inTurn && !c.readDone || !(c.readDone || c.draining) {
 		return
 	}
 	c.finished = true
-	c.cancel()
 	c.room.Broadcast()
-	half, ok := c.nc.(interface{ CloseWrite() error })
+	half, ok := c.sock.nc.(interface{ CloseWrite() error })
 	if ok && !c.gone && half.CloseWrite() == nil {
-		c.nc.SetReadDeadline(time.Now().Add(lingerTime))
+		c.sock.nc.SetReadDeadline(time.Now().Add(lingerTime))
 	} else {
 		c.gone = true
-		c.nc.Close()
+		c.sock.nc.Close()
 	}
 	c.end()
 }
@@ -261,7 +334,7 @@ func (c *serverConn) finish() {
 // end removes the connection from the server once both halves are done. c.mu is held.
 func (c *serverConn) end() {
 	if c.finished && c.exited {
-		c.nc.Close()
+		c.sock.nc.Close()
 		c.srv.remove(c)
 	}
 }
@@ -270,8 +343,27 @@ func (c *serverConn) end() {
 func (c *serverConn) drain() {
 	c.mu.Lock()
 	c.draining = true
+	c.announce()
 	c.finish()
 	c.mu.Unlock()
+}
+
+// announce tells a client that multiplexes TTHeader that the server is
+// stopping, as Kitex does: in a frame that answers no call. Others learn it from their
+// next reply, if its dialect has a way to say so. c.mu is held.
+func (c *serverConn) announce() {
+	if c.form.dialect != transport.TTHeader || !c.anyOrder || c.dead || c.finished {
+		return
+	}
+	buf := c.srv.buffers.get()
+	o := ttheader.Outgoing{Flags: header.OutOfOrder, Strings: c.goodbye(nil)}
+	if b, err := o.Append(buf.b); err == nil {
+		buf.b = b
+		ttheader.Seal(buf.b, 0)
+		c.srv.memory.Add(int64(len(buf.b)))
+		c.out.add(buf)
+		c.kick()
+	}
 }
 
 // abort ends the connection at once.
@@ -283,27 +375,26 @@ func (c *serverConn) abort() {
 	c.mu.Unlock()
 }
 
-// die drops what waits to run or to be written, after the connection has
-// failed. c.mu is held.
+// die gives up what waits to be written, after the connection has failed, and
+// ends the contexts of its calls. c.mu is held.
 func (c *serverConn) die() {
 	if c.dead {
 		return
 	}
 	c.dead, c.gone = true, true
-	c.cancel()
-	c.nc.Close()
-	for _, call := range c.queue {
-		c.handled(call)
+	c.sock.nc.Close()
+	c.cancelCalls(context.Canceled)
+	c.dropWaiting()
+	for call := c.order.head; call != nil; call = c.order.head {
+		c.order.pop()
+		c.answered(call)
 	}
-	c.queue = nil
-	if !c.writing { // else flush will
-		c.dropReplies()
-	}
+	c.out.release()
 	c.room.Broadcast()
 }
 
 // log says why something happened to the connection.
 func (c *serverConn) log(level slog.Level, message string, reason error) {
 	c.srv.opt.logger.LogAttrs(context.Background(), level, message,
-		slog.Any("remote", c.nc.RemoteAddr()), slog.Any("reason", reason))
+		slog.Any("remote", c.remote), slog.Any("reason", reason))
 }

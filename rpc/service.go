@@ -1,6 +1,9 @@
 package rpc
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // This file holds what generated code and the rest of Thrum see: callers and
 // services on encoded bytes.
@@ -43,20 +46,62 @@ type Service struct {
 	Unknown func(method string, oneway bool) *Method
 }
 
-// Method is one method of a Service on encoded bytes. [Unary] and [Oneway]
-// make one from a function on Go structs.
+// Method is one method of a Service on encoded bytes. [Unary], [Oneway] and
+// their kin make one from a function on Go structs.
+//
+// A method has up to three forms, of which the first that is not nil serves: Callback,
+// Future, Serve. What makes methods from functions on Go structs sets none of them, but its own. All must be safe for concurrent use. Arguments and results
+// are structs in the binary protocol, whichever the client speaks. Errors that
+// reach the client are sent as they are if they are an [*ApplicationException] (found
+// by errors.As), else as InternalError with their text.
 type Method struct {
 	Name   string
 	Oneway bool // no reply is ever sent
 
-	// Serve decodes the args struct at the front of args, runs the method and
-	// appends the result struct to dst, which it must not shorten. args and
-	// dst are valid until Serve returns. A returned [*ApplicationException]
-	// (found by errors.As) is sent as it is, any other error as
-	// InternalError with the error's text. Serve must be safe for concurrent use.
+	// Callback runs on the connection's loop: nothing else of the connection is
+	// read or written until it returns, so it must not wait for anything. It
+	// answers by r, then or later, from any goroutine. args is valid until then.
+	Callback func(args []byte, r Responder)
+
+	// Future runs on a worker, and answers by r, then or later, from any
+	// goroutine; the worker is free when it returns. args is valid until the answer.
+	Future func(ctx context.Context, args []byte, r Responder)
+
+	// Serve runs on a worker. It decodes the args struct at the front of args,
+	// runs the method and appends the result struct to dst, which it must not
+	// shorten. args and dst are valid until Serve returns.
 	Serve func(ctx context.Context, args, dst []byte) ([]byte, error)
 
-	err error // why the method cannot be served; Register reports it
+	Priority Priority      // of calls whose client names none; 0 for Normal
+	Expiry   time.Duration // instead of the server's TaskExpiry; 0 for that, less for never
+
+	typed   typedForms
+	form    methodForm
+	service string // that has the method
+	err     error  // why the method cannot be served; Register reports it
+}
+
+// methodForm is the form in which a method is served.
+type methodForm uint8
+
+const (
+	formNone methodForm = iota
+	formCallback
+	formFuture
+	formPlain
+)
+
+// choose returns the form in which the method is served.
+func (m *Method) choose() methodForm {
+	switch {
+	case m.Callback != nil || m.typed.callback != nil:
+		return formCallback
+	case m.Future != nil || m.typed.future != nil:
+		return formFuture
+	case m.Serve != nil || m.typed.plain != nil:
+		return formPlain
+	}
+	return formNone
 }
 
 // Multiplexed returns a Caller that makes the calls of c under the name of a

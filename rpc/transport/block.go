@@ -2,6 +2,7 @@ package transport
 
 import (
 	"io"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 )
@@ -10,13 +11,40 @@ import (
 // messages as have arrived, messages are views of the block, and the block
 // goes back to its pool when the last of them has been released.
 
-// BlockSize is the size of a pooled block in bytes. A larger message gets a
-// block of its own, which grows as the message arrives.
-const BlockSize = 8 << 10
+// BlockSize is the size in bytes of the block that a stream starts with.
+// WideBlock is the size that it reads into once it has filled one in a single read. A larger
+// message gets a block of its own, which grows as the message arrives.
+const (
+	BlockSize = 8 << 10
+	WideBlock = 64 << 10
+)
 
-// Pool holds blocks that are not in use. The zero value is ready; it is safe
-// for concurrent use.
-type Pool struct{ blocks sync.Pool }
+// largestKept is the size in bytes of the largest block that is kept in a
+// pool, until the garbage collector empties it.
+const largestKept = 32 << 20
+
+// Pool holds blocks that are not in use, by their size. The zero value is
+// ready; it is safe for concurrent use.
+type Pool struct{ blocks [classes]sync.Pool }
+
+// classes are the sizes of blocks: four for each power of two from BlockSize
+// to largestKept, so that a block is at most a quarter larger than it needs to be.
+const classes = 4*12 + 1
+
+// classOf returns the smallest class of blocks of at least size bytes, and
+// its size. A class of -1 is not kept.
+func classOf(size int) (class, rounded int) {
+	if size <= BlockSize {
+		return 0, BlockSize
+	}
+	if size > largestKept {
+		return -1, size
+	}
+	step := 1 << (bits.Len(uint(size-1)) - 3) // a quarter of the power of two below
+	rounded = (size + step - 1) &^ (step - 1)
+	low := bits.Len(uint(rounded-1)) - 1 // rounded is in (1<<low, 2<<low]
+	return 4*(low-13) + (rounded-1<<low)/step, rounded
+}
 
 // Block is a piece of a stream with a count of its users. Bytes that have
 // been read into it never change while it has a user.
@@ -26,24 +54,40 @@ type Block struct {
 	pool *Pool
 }
 
+// get returns a block of at least size bytes.
 func (p *Pool) get(size int) *Block {
-	if size <= BlockSize {
-		if b, _ := p.blocks.Get().(*Block); b != nil {
-			b.refs.Store(1)
-			return b
-		}
-		size = BlockSize
+	class, rounded := classOf(size)
+	if b := p.kept(class); b != nil {
+		return b
 	}
-	b := &Block{buf: make([]byte, size), pool: p}
+	b := &Block{buf: make([]byte, rounded), pool: p}
 	b.refs.Store(1)
 	return b
 }
 
+// kept returns a block of a class if the pool has one, else nil.
+func (p *Pool) kept(class int) *Block {
+	if class < 0 {
+		return nil
+	}
+	b, _ := p.blocks[class].Get().(*Block)
+	if b != nil {
+		b.refs.Store(1)
+	}
+	return b
+}
+
+// Retain adds a use of the block, which needs a Release of its own.
+func (b *Block) Retain() { b.refs.Add(1) }
+
 // Release ends the use of a block that Take returned: views of it must not be
 // read afterwards. Each Take needs one Release.
 func (b *Block) Release() {
-	if b.refs.Add(-1) == 0 && len(b.buf) == BlockSize {
-		b.pool.blocks.Put(b)
+	if b.refs.Add(-1) > 0 {
+		return
+	}
+	if class, rounded := classOf(len(b.buf)); class >= 0 && rounded == len(b.buf) {
+		b.pool.blocks[class].Put(b)
 	}
 }
 
@@ -57,15 +101,17 @@ type Reader struct {
 	pool       *Pool
 	block      *Block
 	start, end int
+	wide       bool // the last read filled its block: the next one may be larger
 }
 
-// NewReader returns a Reader of src that takes its blocks from pool.
+// NewReader returns a Reader of src that takes its blocks from pool. src may
+// be nil if Fill is not called.
 func NewReader(src io.Reader, pool *Pool) *Reader {
 	return &Reader{src: src, pool: pool}
 }
 
 // Bytes returns what has been read and not been taken. It is valid until the
-// next call of Fill.
+// next call of Fill or Room.
 func (r *Reader) Bytes() []byte {
 	if r.block == nil {
 		return nil
@@ -84,11 +130,11 @@ func (r *Reader) Take(n int) ([]byte, *Block) {
 
 // Fill reads from the stream once. want is the number of bytes that Bytes
 // should have for the message at its front, as far as is known; it only
-// bounds how much memory is reserved, at most twice what has arrived or one block.
+// bounds how much memory is reserved: what the pool has at hand, else at most
+// four times what has arrived or one block.
 func (r *Reader) Fill(want int) error {
-	r.makeRoom(want)
-	n, err := r.src.Read(r.block.buf[r.end:])
-	r.end += n
+	n, err := r.src.Read(r.Room(want))
+	r.Filled(n)
 	if n > 0 {
 		return nil // the next call meets the error again
 	}
@@ -98,37 +144,71 @@ func (r *Reader) Fill(want int) error {
 	return err
 }
 
+// Room returns free memory for whoever reads into it himself, as Fill does.
+func (r *Reader) Room(want int) []byte {
+	r.makeRoom(want)
+	return r.block.buf[r.end:]
+}
+
+// Filled says that n bytes have been read into what Room returned.
+func (r *Reader) Filled(n int) {
+	r.end += n
+	if n > 0 {
+		r.wide = r.end == len(r.block.buf)
+	}
+}
+
+// Yield gives the block back if nothing of it is left to take, so that a
+// stream on which nothing happens holds no memory.
+func (r *Reader) Yield() {
+	if r.block != nil && r.start == r.end {
+		r.Close()
+	}
+}
+
 // makeRoom sees to it that there is room behind end.
 func (r *Reader) makeRoom(want int) {
 	have := r.end - r.start
+	size := BlockSize
+	if r.wide {
+		size = WideBlock
+	}
 	switch {
 	case r.block == nil:
-		r.block = r.pool.get(BlockSize)
+		r.block = r.pool.get(size)
 		r.start, r.end = 0, 0
 		return
-	case r.block.refs.Load() == 1 && have == 0 && len(r.block.buf) == BlockSize:
+	case r.block.refs.Load() == 1 && have == 0 && len(r.block.buf) == size:
 		r.start, r.end = 0, 0 // nobody else uses the block: start over
 		return
-	case have == 0 && (len(r.block.buf) > BlockSize || len(r.block.buf)-r.end < BlockSize/4):
+	case have == 0 && (len(r.block.buf) > WideBlock || len(r.block.buf) < size || len(r.block.buf)-r.end < size/4):
 		// The block was made for one large message, or is nearly used up.
-	case r.end < len(r.block.buf):
+	case r.end < len(r.block.buf) && (have == 0 || r.start+want <= len(r.block.buf)):
 		return
 	}
-	next := r.pool.get(blockFor(have, want))
+	next := r.whole(have, want)
+	switch {
+	case next == nil && r.end < len(r.block.buf):
+		return
+	case next == nil:
+		next = r.pool.get(max(size, min(max(want, 2*have), 4*have)))
+	}
 	copy(next.buf, r.block.buf[r.start:r.end])
 	r.block.Release()
 	r.block, r.start, r.end = next, 0, have
 }
 
-// blockFor returns the size of the block that continues a full one, of which
-// have bytes belong to a message of at least want. It grows by a quarter at
-// least, so that copying stays linear even if want is only just ahead.
-func blockFor(have, want int) int {
-	size := max(2*have, BlockSize)
-	if want < size && want-have >= have/4 {
-		return max(want, have+1)
+// whole returns a block for a message of want bytes of which have bytes have
+// arrived, unless that takes new memory for what is only claimed.
+func (r *Reader) whole(have, want int) *Block {
+	class, _ := classOf(want)
+	switch {
+	case want <= have || want <= BlockSize:
+		return nil
+	case want <= 4*have && want >= 2*have:
+		return r.pool.get(want)
 	}
-	return size
+	return r.pool.kept(class)
 }
 
 // Close gives the Reader's block back. Views stay valid until they are released.

@@ -64,7 +64,7 @@ func TestNoMemoryIsReservedForALengthThatIsOnlyClaimed(t *testing.T) {
 		if err := in.Fill(1 << 30); err != nil {
 			t.Fatal(err)
 		}
-		if have, size := len(in.Bytes()), len(in.block.buf); size > max(BlockSize, 2*have) {
+		if have, size := len(in.Bytes()), len(in.block.buf); size > max(WideBlock, 5*have) {
 			t.Fatalf("a block of %d bytes for %d that arrived", size, have)
 		}
 	}
@@ -105,6 +105,71 @@ func TestAnUnsharedBlockIsUsedAgain(t *testing.T) {
 	if in.block != first {
 		t.Error("the reader changed its block though nobody kept a view")
 	}
+}
+
+func TestALargeMessageFindsTheBlockOfTheLastOne(t *testing.T) {
+	const size = 1<<20 + 4
+	var pool Pool
+	in := NewReader(bytes.NewReader(make([]byte, 20*size)), &pool)
+	fresh := 0
+	for range 20 {
+		var last *Block
+		for len(in.Bytes()) < size {
+			if err := in.Fill(size); err != nil {
+				t.Fatal(err)
+			}
+			if in.block != last {
+				last = in.block
+				fresh++
+			}
+		}
+		_, block := in.Take(size)
+		block.Release()
+	}
+	if fresh > 60 { // two for each message, once the pool has one
+		t.Errorf("%d blocks for 20 messages", fresh)
+	}
+}
+
+func TestBlocksAreAtMostAQuarterLargerThanAskedFor(t *testing.T) {
+	seen := map[int]int{}
+	for size := 1; size <= largestKept; size += 1 + size/37 {
+		class, rounded := classOf(size)
+		if rounded < size || size > BlockSize && rounded > size+size/4 {
+			t.Fatalf("a block of %d bytes for %d", rounded, size)
+		}
+		if class < 0 || class >= classes {
+			t.Fatalf("class %d for %d bytes", class, size)
+		}
+		if known, ok := seen[class]; ok && known != rounded {
+			t.Fatalf("class %d has blocks of %d and %d bytes", class, known, rounded)
+		}
+		if again, same := classOf(rounded); again != class || same != rounded {
+			t.Fatalf("a block of %d bytes, of class %d, goes back to class %d", rounded, class, again)
+		}
+		seen[class] = rounded
+	}
+	if class, _ := classOf(largestKept + 1); class != -1 {
+		t.Errorf("class %d beyond the largest block", class)
+	}
+}
+
+func TestAReaderThatYieldsHoldsNoBlock(t *testing.T) {
+	var pool Pool
+	in := NewReader(bytes.NewReader([]byte("abcdef")), &pool)
+	if err := in.Fill(0); err != nil {
+		t.Fatal(err)
+	}
+	view, block := in.Take(4)
+	if in.Yield(); in.block == nil {
+		t.Fatal("the block went though two bytes are left")
+	}
+	_, other := in.Take(2)
+	other.Release()
+	if in.Yield(); in.block != nil || string(view) != "abcd" {
+		t.Errorf("block %v, view %q", in.block, view)
+	}
+	block.Release()
 }
 
 func TestAReadErrorComesAfterTheBytesBeforeIt(t *testing.T) {

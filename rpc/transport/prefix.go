@@ -12,6 +12,9 @@ import (
 //
 //	u16 magic · u16 flags · u32 sequence id · u16 length of the header in words of four bytes
 
+// Pair is a header to be written.
+type Pair struct{ Key, Value string }
+
 // PrefixSize is the size in bytes of what a frame with headers starts with.
 const PrefixSize = 10
 

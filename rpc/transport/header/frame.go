@@ -217,7 +217,7 @@ func (p Pairs) Get(key string) (value []byte, ok bool) {
 }
 
 // Pair is a key with its value, to be written.
-type Pair struct{ Key, Value string }
+type Pair = transport.Pair
 
 // Outgoing is what the header of a frame to write says.
 type Outgoing struct {

@@ -245,7 +245,7 @@ func (s IntPairs) Get(key IntKey) (value []byte, ok bool) {
 }
 
 // StringPair is a header to be written.
-type StringPair struct{ Key, Value string }
+type StringPair = transport.Pair
 
 // IntPair is a header to be written.
 type IntPair struct {

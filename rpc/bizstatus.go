@@ -1,0 +1,70 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
+)
+
+// This file holds Kitex's business statuses: failures of an application that
+// travel in the headers of an ordinary reply.
+
+// BizStatus is a failure with a code of the application's own. A handler that
+// returns one, in any wrapping, has it sent in the headers of its reply over TTHeader; over
+// other dialects it is an [*ApplicationException] with the message. A
+// client gets it as it was.
+type BizStatus struct {
+	Code    int32 // never 0, which would be success
+	Message string
+	Extra   map[string]string
+}
+
+// Error renders code and message.
+func (b *BizStatus) Error() string { return fmt.Sprintf("status %d: %s", b.Code, b.Message) }
+
+// bizStatus finds a BizStatus in an error.
+func bizStatus(err error) (*BizStatus, bool) {
+	var b *BizStatus
+	ok := errors.As(err, &b) && b != nil && b.Code != 0
+	return b, ok
+}
+
+// pairs returns the headers that b travels in.
+func (b *BizStatus) pairs() []transport.Pair {
+	pairs := []transport.Pair{
+		{Key: ttheader.KeyBizStatus, Value: strconv.Itoa(int(b.Code))},
+		{Key: ttheader.KeyBizMessage, Value: b.Message},
+	}
+	if len(b.Extra) > 0 {
+		if text, err := json.Marshal(b.Extra); err == nil {
+			pairs = append(pairs, transport.Pair{Key: ttheader.KeyBizExtra, Value: string(text)})
+		}
+	}
+	return pairs
+}
+
+// readBizStatus returns the BizStatus in the headers of a reply, nil if there is none.
+func readBizStatus(strings ttheader.StringPairs) *BizStatus {
+	text, ok := strings.Get(ttheader.KeyBizStatus)
+	if !ok {
+		return nil
+	}
+	code, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil || code == 0 {
+		return nil
+	}
+	b := &BizStatus{Code: int32(code)}
+	if message, ok := strings.Get(ttheader.KeyBizMessage); ok {
+		b.Message = string(message)
+	}
+	if extra, ok := strings.Get(ttheader.KeyBizExtra); ok {
+		if json.Unmarshal(extra, &b.Extra) != nil {
+			b.Extra = nil
+		}
+	}
+	return b
+}

@@ -1,0 +1,208 @@
+package rpc
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+)
+
+// This file holds the context that a handler gets, and what it says of its call.
+
+// callContext is the context of a call. It makes a channel only if somebody
+// asks for one, because most handlers never do.
+type callContext struct {
+	conn       *serverConn
+	call       *serverCall // which may be another one's if its generation is not ours
+	generation uint64
+	method     *Method
+	priority   Priority
+	due        int64 // on the server's clock; 0 for none
+	dialect    transport.Dialect
+
+	mu     sync.Mutex
+	done   chan struct{}
+	err    error
+	after  map[*func()]struct{} // to be called when it ends
+	ended  []func(error)        // of interceptors
+	in     *metadata            // read from the call's headers when first asked for
+	out    []transport.Pair     // to be sent with the reply
+	closed bool                 // the reply has been encoded
+}
+
+// contextOf returns the context of the call of that generation, or nil if it
+// has its answer.
+func (c *serverConn) contextOf(call *serverCall, generation uint64) *callContext {
+	x := &callContext{conn: c, call: call, generation: generation}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !call.open(generation) {
+		return nil
+	}
+	if known := call.ctx.Load(); known != nil {
+		return known
+	}
+	x.method, x.priority, x.dialect, x.due = call.method, call.priority, call.form.dialect, call.due
+	if call.timeout > 0 { // what the client waits for, not what it is given beyond
+		x.due = call.arrived + int64(call.timeout)
+	}
+	call.ctx.Store(x)
+	switch {
+	case c.gone:
+		x.end(context.Canceled)
+	case !call.open(generation): // whoever answered it has not seen x
+		x.end(context.Canceled)
+	}
+	return x
+}
+
+// Deadline returns when the client stops to wait, if it has said so, or when the
+// call expires.
+func (x *callContext) Deadline() (time.Time, bool) {
+	if x.due == 0 {
+		return time.Time{}, false
+	}
+	return x.conn.srv.epoch.Add(time.Duration(x.due)), true
+}
+
+// Done returns a channel that is closed when the call has ended.
+func (x *callContext) Done() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.done == nil {
+		x.done = make(chan struct{})
+		if x.err != nil {
+			close(x.done)
+		}
+	}
+	return x.done
+}
+
+// Err returns why the call has ended, nil while it has not.
+func (x *callContext) Err() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.err
+}
+
+// contextKey finds the callContext below contexts that were made from it.
+type contextKey struct{}
+
+// Value returns the callContext itself for its own key.
+func (x *callContext) Value(key any) any {
+	if key == (contextKey{}) {
+		return x
+	}
+	return nil
+}
+
+// AfterFunc calls f on a goroutine of its own when the call has ended. Package
+// context uses it instead of a goroutine for each derived context.
+func (x *callContext) AfterFunc(f func()) (stop func() bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.err != nil {
+		go f()
+		return func() bool { return false }
+	}
+	if x.after == nil {
+		x.after = map[*func()]struct{}{}
+	}
+	x.after[&f] = struct{}{}
+	return func() bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		_, waits := x.after[&f]
+		delete(x.after, &f)
+		return waits
+	}
+}
+
+// end ends the context, unless it has ended.
+func (x *callContext) end(reason error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.err != nil {
+		return
+	}
+	x.err = reason
+	if x.done != nil {
+		close(x.done)
+	}
+	for f := range x.after {
+		go (*f)()
+	}
+	x.after = nil
+}
+
+// finish ends the context of a call that has been answered, and tells the
+// interceptors with which error.
+func (x *callContext) finish(err error) {
+	reason := context.Canceled
+	if err == context.DeadlineExceeded {
+		reason = err
+	}
+	x.end(reason)
+	x.mu.Lock()
+	ended := x.ended
+	x.ended = nil
+	x.mu.Unlock()
+	for i := len(ended) - 1; i >= 0; i-- {
+		ended[i](err)
+	}
+}
+
+// CallInfo is what a server knows of a call beside its arguments. It is valid
+// as long as anybody holds it.
+type CallInfo struct{ x *callContext }
+
+// Info returns what is known of the call whose handler got ctx, or a context
+// made from it. It reports false in a context of another origin.
+func Info(ctx context.Context) (CallInfo, bool) {
+	x, ok := ctx.Value(contextKey{}).(*callContext)
+	return CallInfo{x}, ok
+}
+
+// Method returns the method's name, without its service.
+func (i CallInfo) Method() string { return i.x.method.Name }
+
+// Service returns the name of the service that has the method.
+func (i CallInfo) Service() string { return i.x.method.service }
+
+// Remote returns the client's address.
+func (i CallInfo) Remote() net.Addr { return i.x.conn.remote }
+
+// Dialect returns how the call travelled.
+func (i CallInfo) Dialect() transport.Dialect { return i.x.dialect }
+
+// Priority returns the call's priority, which is never 0.
+func (i CallInfo) Priority() Priority { return i.x.priority }
+
+// Interceptor sees every call that is admitted before its handler runs, where the handler
+// would run: on the connection's loop for callbacks, which it must not hold
+// up, else on a worker. It returns the context for the handler, which must be made from ctx, and
+// a function that is called with the handler's error when the call has been
+// answered, or nil. An error answers the call instead of the handler.
+type Interceptor func(ctx context.Context, call CallInfo) (inner context.Context, ended func(err error), err error)
+
+// intercept asks the interceptors in their order.
+func (s *Server) intercept(x *callContext) (context.Context, error) {
+	var ctx context.Context = x
+	for _, f := range s.opt.interceptors {
+		inner, ended, err := f(ctx, CallInfo{x})
+		if ended != nil {
+			x.mu.Lock()
+			x.ended = append(x.ended, ended)
+			x.mu.Unlock()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if inner != nil {
+			ctx = inner
+		}
+	}
+	return ctx, nil
+}

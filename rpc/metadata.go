@@ -1,0 +1,339 @@
+package rpc
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
+)
+
+// This file holds what travels beside a message: headers, and the metadata of
+// contexts in them, under the names that Kitex gives it.
+
+// The prefixes of metadata in headers: for the next server only, and for all
+// servers along the chain.
+const (
+	transientPrefix  = "RPC_TRANSIT_"
+	persistentPrefix = "RPC_PERSIST_"
+)
+
+// The headers of fbthrift that a server understands.
+const (
+	keyPriority      = "thrift_priority"
+	keyClientTimeout = "client_timeout"
+	keyQueueTimeout  = "queue_timeout"
+)
+
+// heads are the headers of a message as they stand in its frame.
+type heads struct {
+	pairs   header.Pairs
+	ints    ttheader.IntPairs
+	strings ttheader.StringPairs
+	sticky  header.Pairs     // that hold for the calls behind, too
+	given   []transport.Pair // those of HTTP, and the persistent ones of the connection
+}
+
+// maxSticky bounds the persistent headers of a connection.
+const maxSticky = 256
+
+// readHeads reads the headers that the server itself understands.
+func (c *serverConn) readHeads(call *serverCall) {
+	switch call.form.dialect {
+	case transport.Header:
+		if call.heads.pairs.Len() > 0 {
+			for key, value := range call.heads.pairs.All() {
+				call.readHead(string(key), value)
+			}
+		}
+		if call.heads.sticky.Len() > 0 {
+			c.keep(call.heads.sticky)
+		}
+		call.heads.given = c.sticky
+	case transport.TTHeader:
+		if call.heads.ints.Len() > 0 {
+			if text, ok := call.heads.ints.Get(ttheader.RPCTimeout); ok {
+				call.timeout = milliseconds(text)
+			}
+		}
+	case transport.HTTP:
+		for _, p := range call.heads.given {
+			call.readHead(p.Key, []byte(p.Value))
+		}
+	}
+}
+
+func (call *serverCall) readHead(key string, value []byte) {
+	switch key {
+	case keyPriority:
+		if len(value) == 1 && '0' <= value[0] && value[0] <= '4' {
+			call.priority = Priority(value[0]-'0') + 1
+		}
+	case keyClientTimeout:
+		call.timeout = milliseconds(value)
+	case keyQueueTimeout:
+		call.patience = milliseconds(value)
+	}
+}
+
+// keep remembers the persistent headers of a frame for the calls that follow
+// on the connection. What was handed out before does not change.
+func (c *serverConn) keep(pairs header.Pairs) {
+	next := append([]transport.Pair(nil), c.sticky...)
+	for key, value := range pairs.All() {
+		at := -1
+		for i := range next {
+			if next[i].Key == string(key) {
+				at = i
+			}
+		}
+		p := transport.Pair{Key: string(key), Value: string(value)}
+		switch {
+		case at >= 0:
+			next[at] = p
+		case len(next) < maxSticky:
+			next = append(next, p)
+		}
+	}
+	c.sticky = next
+}
+
+// all yields the headers with names as strings, the given ones first.
+func (h *heads) all() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for _, p := range h.given {
+			if !yield(p.Key, p.Value) {
+				return
+			}
+		}
+		for k, v := range h.pairs.All() {
+			if !yield(string(k), string(v)) {
+				return
+			}
+		}
+		for k, v := range h.strings.All() {
+			if !yield(string(k), string(v)) {
+				return
+			}
+		}
+	}
+}
+
+// metadata is what the headers of a call say, copied out of its frame.
+type metadata struct {
+	headers map[string]string
+	ints    map[ttheader.IntKey]string
+}
+
+// metadata returns the headers of the call, which it reads at the first use;
+// none if the call was answered before that.
+func (x *callContext) metadata() *metadata {
+	x.mu.Lock()
+	in := x.in
+	x.mu.Unlock()
+	if in != nil {
+		return in
+	}
+	in = &metadata{headers: map[string]string{}, ints: map[ttheader.IntKey]string{}}
+	x.conn.mu.Lock()
+	if x.call.generation() == x.generation {
+		for k, v := range x.call.heads.all() {
+			in.headers[k] = v
+		}
+		for k, v := range x.call.heads.ints.All() {
+			in.ints[k] = string(v)
+		}
+	}
+	x.conn.mu.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.in == nil {
+		x.in = in
+	}
+	return x.in
+}
+
+// Header returns a header of the call: one of that name, or the transient
+// metadata of that key. Headers that are first asked for when the call has
+// been answered are gone.
+func (i CallInfo) Header(key string) (string, bool) {
+	m := i.x.metadata()
+	if v, ok := m.headers[key]; ok {
+		return v, true
+	}
+	v, ok := m.headers[transientPrefix+key]
+	return v, ok
+}
+
+// Headers yields all headers under their names on the wire, in no order.
+func (i CallInfo) Headers() iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		for k, v := range i.x.metadata().headers {
+			if !yield(k, v) {
+				return
+			}
+		}
+	}
+}
+
+// IntHeader returns a header of TTHeader that has a number as its name.
+func (i CallInfo) IntHeader(key ttheader.IntKey) (string, bool) {
+	v, ok := i.x.metadata().ints[key]
+	return v, ok
+}
+
+// Persistent returns the persistent metadata of that key.
+func (i CallInfo) Persistent(key string) (string, bool) {
+	v, ok := i.x.metadata().headers[persistentPrefix+key]
+	return v, ok
+}
+
+// SetReplyHeader sets a header of the reply, in dialects whose replies have
+// headers. It reports false when the reply is on its way already.
+func (i CallInfo) SetReplyHeader(key, value string) bool {
+	i.x.mu.Lock()
+	defer i.x.mu.Unlock()
+	if i.x.closed || i.x.err != nil {
+		return false
+	}
+	for n := range i.x.out {
+		if i.x.out[n].Key == key {
+			i.x.out[n].Value = value
+			return true
+		}
+	}
+	i.x.out = append(i.x.out, transport.Pair{Key: key, Value: value})
+	return true
+}
+
+// replyPairs returns the headers of a reply. ctx may be nil.
+func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
+	var pairs []transport.Pair
+	if ctx != nil {
+		ctx.mu.Lock()
+		pairs, ctx.closed = ctx.out, true
+		ctx.mu.Unlock()
+	}
+	return c.goodbye(pairs)
+}
+
+// goodbye adds to the headers of a reply that the server is stopping, if it is.
+func (c *serverConn) goodbye(pairs []transport.Pair) []transport.Pair {
+	if !c.srv.stopping.Load() {
+		return pairs
+	}
+	switch c.form.dialect {
+	case transport.Header:
+		return append(pairs, transport.Pair{Key: "connection", Value: "goaway"})
+	case transport.TTHeader:
+		return append(pairs, transport.Pair{Key: ttheader.KeyClosing, Value: "1"})
+	}
+	return pairs
+}
+
+// maxPrintable is the size in bytes up to which a text goes into a header.
+const maxPrintable = 1024
+
+// printable returns a text as a header can hold it: short and in one line.
+func printable(text string) string {
+	if len(text) > maxPrintable {
+		text = strings.ToValidUTF8(text[:maxPrintable], "")
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// outgoing is the metadata that a context carries to servers.
+type outgoing struct {
+	parent     *outgoing
+	key, value string
+	persistent bool
+}
+
+// outgoingKey finds the outgoing metadata of a context.
+type outgoingKey struct{}
+
+// WithHeader returns a context whose calls carry a header to the server, in
+// the dialects that have headers. Servers do not pass it on.
+func WithHeader(ctx context.Context, key, value string) context.Context {
+	return with(ctx, key, value, false)
+}
+
+// WithPersistent returns a context whose calls carry metadata to the server,
+// and to the servers that it calls in turn, as long as each passes its
+// handler's context on to its client.
+func WithPersistent(ctx context.Context, key, value string) context.Context {
+	return with(ctx, key, value, true)
+}
+
+func with(ctx context.Context, key, value string, persistent bool) context.Context {
+	parent, _ := ctx.Value(outgoingKey{}).(*outgoing)
+	return context.WithValue(ctx, outgoingKey{}, &outgoing{parent, key, value, persistent})
+}
+
+// requestHeads returns the headers of a request: the metadata of its context,
+// what its server's own call brought and is persistent, and how long it waits.
+func requestHeads(ctx context.Context, d transport.Dialect) outHeads {
+	var h outHeads
+	switch d {
+	case transport.Header, transport.HTTP:
+		if ms := remaining(ctx); ms > 0 {
+			h.pairs = append(h.pairs, transport.Pair{Key: keyClientTimeout, Value: strconv.FormatInt(ms, 10)})
+		}
+	case transport.TTHeader:
+		if ms := remaining(ctx); ms > 0 {
+			h.ints = append(h.ints, ttheader.IntPair{Key: ttheader.RPCTimeout, Value: strconv.FormatInt(ms, 10)})
+		}
+	default:
+		return h
+	}
+	h.addMetadata(ctx, d)
+	return h
+}
+
+// addMetadata adds the metadata of a context. What was set last counts, and
+// more than what the handler's own call brought.
+func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
+	add := func(key, value string) {
+		if !slices.ContainsFunc(h.pairs, func(p transport.Pair) bool { return p.Key == key }) {
+			h.pairs = append(h.pairs, transport.Pair{Key: key, Value: value})
+		}
+	}
+	set, _ := ctx.Value(outgoingKey{}).(*outgoing)
+	for ; set != nil; set = set.parent {
+		switch {
+		case set.persistent:
+			add(persistentPrefix+set.key, set.value)
+		case d == transport.TTHeader:
+			add(transientPrefix+set.key, set.value)
+		default:
+			add(set.key, set.value)
+		}
+	}
+	if info, ok := Info(ctx); ok {
+		for key, value := range info.Headers() {
+			if strings.HasPrefix(key, persistentPrefix) {
+				add(key, value)
+			}
+		}
+	}
+}
+
+// remaining returns the milliseconds until the deadline of ctx, at least one,
+// or 0 if it has none.
+func remaining(ctx context.Context) int64 {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(1, time.Until(deadline).Milliseconds())
+}

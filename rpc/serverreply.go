@@ -1,0 +1,352 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/thrum-rpc/thrum/codec"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds how calls are answered: replies are encoded into buffers,
+// queued in the order that the client takes, and written together.
+
+// reply is an encoded reply; the zero value is none.
+type reply struct {
+	buf  *buffer
+	cuts []codec.Cut // what is sent from where it is
+}
+
+// size returns the bytes of the reply.
+func (r *reply) size() int {
+	n := len(r.buf.b)
+	for _, c := range r.cuts {
+		n += len(c.Data)
+	}
+	return n
+}
+
+// discard gives up a reply that is not sent.
+func (s *Server) discard(r reply) { s.buffers.put(r.buf) }
+
+// cutSize is the size in bytes from which on strings and binaries are sent
+// from where they are.
+const cutSize = 16 << 10
+
+// encode returns the reply with the result that appendResult appends.
+func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
+	buf := c.srv.buffers.get()
+	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.replyPairs(ctx)})
+	r := result{b: b, room: cutSize}
+	if call.form.transform != header.None {
+		r.room = math.MaxInt // what is compressed is one piece
+	}
+	err := appendResult(&r)
+	out := reply{buf, r.cuts}
+	if err == nil {
+		buf.b = r.b
+		if size := out.size() - message; size > c.srv.opt.maxFrame {
+			err = &tooLargeError{size, c.srv.opt.maxFrame}
+		} else {
+			buf.b, err = call.form.finish(buf.b, message, out.size()-len(buf.b), &c.srv.transformer)
+		}
+	}
+	if err != nil {
+		buf.b = b[:0]
+		c.srv.buffers.put(buf)
+		return reply{}, err
+	}
+	return out, nil
+}
+
+// tooLargeError is a reply beyond the limit.
+type tooLargeError struct{ size, limit int }
+
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("reply of %d bytes exceeds the limit of %d", e.size, e.limit)
+}
+
+// The codes of the header "ex" for calls whose handler failed.
+const (
+	exTooLarge = 17
+	exHandler  = 24
+)
+
+// errorReply encodes what the client is told of a handler's error.
+func (c *serverConn) errorReply(call *serverCall, err error) reply {
+	if status, ok := bizStatus(err); ok && call.form.dialect == transport.TTHeader {
+		if out, err := c.bizReply(call, status); err == nil {
+			return out
+		}
+	}
+	var tooLarge *tooLargeError
+	if errors.As(err, &tooLarge) {
+		return c.exceptionReply(call, asException(err), exTooLarge, nil)
+	}
+	e := asException(err)
+	return c.exceptionReply(call, e, exHandler, []transport.Pair{{Key: "uexw", Value: printable(e.Message)}})
+}
+
+// bizReply encodes a reply with a status and an empty result.
+func (c *serverConn) bizReply(call *serverCall, b *BizStatus) (reply, error) {
+	buf := c.srv.buffers.get()
+	out, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.goodbye(b.pairs())})
+	out, err := call.form.finish(append(out, emptyStruct...), message, 0, &c.srv.transformer)
+	if err != nil {
+		c.srv.buffers.put(buf)
+		return reply{}, err
+	}
+	buf.b = out
+	return reply{buf: buf}, nil
+}
+
+// exceptionReply encodes the reply that tells the client of e, with the code
+// of the header "ex" where the dialect has headers.
+func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, code int, more []transport.Pair) reply {
+	buf := c.srv.buffers.get()
+	pairs := c.goodbye(more)
+	if call.form.hasHeaders() {
+		pairs = append(pairs, transport.Pair{Key: "ex", Value: strconv.Itoa(code)})
+	}
+	b, message := call.form.begin(buf.b, thriftwire.Exception, call.name, call.seq, outHeads{pairs: pairs})
+	b, err := call.form.appendStruct(b, e.append(nil))
+	if err == nil {
+		b, err = call.form.finish(b, message, 0, &c.srv.transformer)
+	}
+	if err != nil { // of a compressor without memory, at the most
+		c.log(slog.LevelError, "rpc: cannot answer with an exception", err)
+		c.srv.buffers.put(buf)
+		return reply{}
+	}
+	buf.b = b
+	return reply{buf: buf}
+}
+
+// complete answers a call that the caller has claimed, and whose handler has
+// ended. A reply without a buffer answers with nothing.
+func (c *serverConn) complete(call *serverCall, out reply) {
+	c.mu.Lock()
+	c.queueReply(call, out)
+	c.ranOut(call)
+	c.kick()
+	c.mu.Unlock()
+}
+
+// handled notes that the handler of a call, which somebody else has answered,
+// has ended.
+func (c *serverConn) handled(call *serverCall) {
+	c.mu.Lock()
+	c.ranOut(call)
+	c.kick()
+	c.mu.Unlock()
+}
+
+// ranOut ends the call's handler. c.mu is held.
+func (c *serverConn) ranOut(call *serverCall) {
+	if call.lost {
+		return
+	}
+	if call.withWorker {
+		call.withWorker = false
+		c.running--
+		c.runNext()
+	}
+	c.leave(call)
+	c.finish()
+}
+
+// runNext hands a call that has waited for others of its connection to the workers. c.mu is held.
+func (c *serverConn) runNext() {
+	if len(c.waiting) == 0 {
+		return
+	}
+	call := c.waiting[0]
+	c.waiting[0] = nil
+	c.waiting = c.waiting[1:]
+	c.running++
+	call.withWorker = true
+	call.arrived = c.srv.clock() // it has waited for its connection, not for a worker
+	if c.srv.pool.Submit(int(call.priority)-1, call) == 0 {
+		go c.refuseTask(call)
+	}
+}
+
+// dropWaiting gives up the calls that wait for others of their connection. c.mu is held.
+func (c *serverConn) dropWaiting() {
+	for _, call := range c.waiting {
+		call.claim(call.generation(), claimed)
+		c.leave(call)
+	}
+	c.waiting = nil
+}
+
+// queueReply queues a call's reply, and those that waited for it. c.mu is held.
+func (c *serverConn) queueReply(call *serverCall, out reply) {
+	if call.oneway || call.dropped {
+		c.srv.discard(out)
+		return
+	}
+	call.ready, call.reply = true, out
+	if c.outOfOrder {
+		c.send(call)
+		return
+	}
+	for first := c.order.head; first != nil && first.ready; first = c.order.head {
+		c.order.pop()
+		c.send(first)
+	}
+}
+
+// send queues the reply of a call whose turn it is. c.mu is held.
+func (c *serverConn) send(call *serverCall) {
+	out := call.reply
+	call.reply = reply{}
+	switch {
+	case c.dead || out.buf == nil:
+		c.srv.discard(out)
+	default:
+		c.srv.memory.Add(int64(out.size()))
+		c.out.addReply(out, call.block)
+	}
+	c.leave(call)
+}
+
+// answered notes that a call's reply will never be sent. c.mu is held.
+func (c *serverConn) answered(call *serverCall) {
+	c.srv.discard(call.reply)
+	call.reply = reply{}
+	if call.ready {
+		c.leave(call)
+		return
+	}
+	call.dropped = true
+	c.leave(call)
+}
+
+// kick sees to it that what is queued is written: by the caller if nothing
+// else is likely to follow soon, else by a goroutine that finds more. In a
+// turn the loop does. c.mu is held.
+func (c *serverConn) kick() {
+	if c.inTurn || c.writing || c.out.size == 0 || c.dead {
+		return
+	}
+	c.writing = true
+	if c.inFlight > 0 {
+		go func() {
+			c.mu.Lock()
+			c.flush(true)
+			c.mu.Unlock()
+		}()
+		return
+	}
+	c.flush(false)
+}
+
+// flush writes what is queued until nothing is. c.mu is held, and let go
+// meanwhile; the caller has set writing. If it may not wait for the
+// client, another goroutine does.
+func (c *serverConn) flush(mayWait bool) {
+	for c.out.size > 0 && !c.dead {
+		c.out, c.spare = c.spare, c.out
+		c.mu.Unlock()
+		written, err := 0, error(nil)
+		if len(c.spare.segments) == 1 {
+			written, err = c.sock.tryWrite(c.spare.segments[0].view)
+		}
+		if err == nil && written < c.spare.size {
+			if !mayWait {
+				c.mu.Lock()
+				go c.flushSlowly(written)
+				return
+			}
+			err = c.writeRest(written)
+		}
+		c.mu.Lock()
+		c.wrote(err)
+	}
+	c.writing = false
+	c.finish()
+}
+
+// flushSlowly goes on with a flush that has to wait for the client.
+func (c *serverConn) flushSlowly(written int) {
+	err := c.writeRest(written)
+	c.mu.Lock()
+	c.wrote(err)
+	c.flush(true)
+	c.mu.Unlock()
+}
+
+// writeRest writes what is left after the first bytes.
+func (c *serverConn) writeRest(written int) error {
+	if d := c.srv.opt.writeTimeout; d > 0 {
+		c.sock.nc.SetWriteDeadline(time.Now().Add(d))
+	}
+	return c.spare.writeTo(c.sock.nc, written)
+}
+
+// wrote notes that everything was written, or that it cannot be. c.mu is held.
+func (c *serverConn) wrote(err error) {
+	c.srv.memory.Add(-int64(c.spare.size))
+	c.spare.release()
+	c.room.Signal()
+	if err != nil && !c.dead {
+		c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
+		if isTimeout(err) {
+			c.srv.counts.slowWriters.Add(1)
+		}
+		c.die()
+	}
+}
+
+// expire answers the calls whose time has passed, and reports whether the
+// sweeper must look again.
+func (c *serverConn) expire(now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var next *serverCall
+	for call := c.calls.head; call != nil; call = next {
+		next = call.next
+		if call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired) {
+			c.expired(call)
+		}
+	}
+	c.swept = c.calls.head != nil
+	c.kick()
+	return c.swept
+}
+
+// expired answers a call that the sweeper has claimed. c.mu is held.
+func (c *serverConn) expired(call *serverCall) {
+	c.srv.counts.refused[RefusedExpired].Add(1)
+	if ctx := call.ctx.Load(); ctx != nil {
+		ctx.finish(context.DeadlineExceeded)
+	}
+	// The handler of a callback or future may never end, and may look at the
+	// arguments for ever.
+	call.lost = call.method.form != formPlain
+	lost := call.lost
+	if !call.oneway {
+		e, code := refusal{cause: RefusedExpired}.reply()
+		c.queueReply(call, c.exceptionReply(call, e, code, nil))
+	}
+	if lost {
+		c.leave(call)
+	}
+}
+
+// cancelCalls ends the contexts of the calls in flight. c.mu is held.
+func (c *serverConn) cancelCalls(reason error) {
+	for call := c.calls.head; call != nil; call = call.next {
+		if ctx := call.ctx.Load(); ctx != nil {
+			ctx.end(reason)
+		}
+	}
+}

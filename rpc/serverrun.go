@@ -1,0 +1,288 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/thrum-rpc/thrum/codec"
+	"github.com/thrum-rpc/thrum/rpc/internal/workers"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
+)
+
+// This file holds how a call is run: on its connection's loop or by a worker,
+// and in which of the forms that its method has.
+
+// dispatch refuses a call, runs it inline or hands it to the workers.
+func (c *serverConn) dispatch(call *serverCall, refused refusal) {
+	switch {
+	case refused.cause != 0:
+		c.refuseCall(call, refused)
+	case call.method.form == formCallback:
+		c.runCallback(call)
+	case c.srv.opt.maxConcurrent > 0 && !c.mayRun(call):
+	default:
+		c.enqueue(call)
+	}
+}
+
+// refuseCall answers a call with the reason why it is not served.
+func (c *serverConn) refuseCall(call *serverCall, r refusal) {
+	c.srv.counts.refused[r.cause].Add(1)
+	if call.claim(call.generation(), claimed) {
+		var out reply
+		if !call.oneway {
+			e, code := r.reply()
+			out = c.exceptionReply(call, e, code, nil)
+		}
+		c.complete(call, out)
+	} else {
+		c.handled(call)
+	}
+}
+
+// mayRun reports whether a call may run beside those of its connection that
+// run, and lets it wait if not.
+func (c *serverConn) mayRun(call *serverCall) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running < c.srv.opt.maxConcurrent {
+		c.running++
+		call.withWorker = true
+		return true
+	}
+	c.waiting = append(c.waiting, call)
+	return false
+}
+
+// enqueue puts a call into the batch that goes to the workers at the end of the turn.
+func (c *serverConn) enqueue(call *serverCall) {
+	if call.priority != c.batched || len(c.batch) == maxBatch {
+		c.submit()
+		c.batched = call.priority
+	}
+	c.batch = append(c.batch, call)
+}
+
+// maxBatch is the number of calls that are handed to the workers at once.
+const maxBatch = 128
+
+// submit hands the batch to the workers, and refuses what their queue does not take.
+func (c *serverConn) submit() {
+	if len(c.batch) == 0 {
+		return
+	}
+	taken := c.srv.pool.Submit(int(c.batched)-1, c.batch...)
+	for _, task := range c.batch[taken:] {
+		c.refuseTask(task.(*serverCall))
+	}
+	clear(c.batch)
+	if cap(c.batch) > maxBatch/4 { // what waits for calls holds little memory
+		c.batch = nil
+	}
+	c.batch = c.batch[:0]
+}
+
+// refuseTask refuses a call that the workers do not take.
+func (c *serverConn) refuseTask(call *serverCall) {
+	cause := RefusedQueueFull
+	if c.srv.stopping.Load() {
+		cause = RefusedStopping
+	}
+	c.refuseCall(call, refusal{cause: cause})
+}
+
+// runCallback runs a call on the connection's loop. The handler has ended
+// when the call is answered, whether it has returned or not.
+func (c *serverConn) runCallback(call *serverCall) {
+	r, m := Responder{c, call, call.generation()}, call.method
+	p, b := call.form.protocol, call.args
+	if len(c.srv.opt.interceptors) > 0 {
+		if x := c.contextOf(call, r.generation); x != nil {
+			if _, err := c.srv.intercept(x); err != nil {
+				r.Fail(err)
+				return
+			}
+		}
+	}
+	defer c.recovered(m, r)
+	if m.typed.callback != nil {
+		m.typed.callback(p, b, r)
+	} else if args, ok := binaryArgs(m, p, b, r); ok {
+		m.Callback(args, r)
+	}
+}
+
+// recovered answers a call whose handler has panicked, as a deferred function.
+func (c *serverConn) recovered(m *Method, r Responder) {
+	if p := recover(); p != nil {
+		r.Fail(c.panicked(m, p))
+	}
+}
+
+// binaryArgs returns the arguments in the binary protocol, or answers why it cannot.
+func binaryArgs(m *Method, p compact.Dialect, b []byte, r Responder) ([]byte, bool) {
+	f := form{protocol: p}
+	args, err := f.toBinary(b)
+	if err != nil {
+		r.Fail(brokenArgs(m, err))
+	}
+	return args, err == nil
+}
+
+func brokenArgs(m *Method, err error) error {
+	return exceptionf(ProtocolError, "the arguments of %s: %v", m.Name, err)
+}
+
+var _ workers.Task = (*serverCall)(nil)
+
+// Run runs the call on a worker.
+func (call *serverCall) Run() {
+	c, s := call.conn, call.conn.srv
+	if call.state.Load()&claimed != 0 { // it has expired in the queue
+		c.handled(call)
+		return
+	}
+	if cause := s.late(call, s.clock()); cause != 0 {
+		c.refuseCall(call, refusal{cause: cause})
+		return
+	}
+	generation := call.generation()
+	ctx := c.contextOf(call, generation)
+	if ctx == nil { // it has just expired
+		c.handled(call)
+		return
+	}
+	if call.method.form == formFuture {
+		c.runFuture(ctx, call)
+		return
+	}
+	returned := false
+	defer func() {
+		if !returned { // the handler ended the goroutine by runtime.Goexit
+			c.answer(ctx, call, reply{}, exceptionf(InternalError, "the handler ended its goroutine"))
+		}
+	}()
+	out, err := c.serve(ctx, call)
+	returned = true
+	c.answer(ctx, call, out, err)
+}
+
+// runFuture runs a handler that answers later. It has ended when it does.
+func (c *serverConn) runFuture(ctx *callContext, call *serverCall) {
+	// When the handler returns, the call may be another one.
+	r, m := Responder{c, call, ctx.generation}, call.method
+	p, b := call.form.protocol, call.args
+	defer c.recovered(m, r)
+	inner, err := c.srv.intercept(ctx)
+	if err != nil {
+		r.Fail(err)
+		return
+	}
+	if m.typed.future != nil {
+		m.typed.future(inner, p, b, r)
+	} else if args, ok := binaryArgs(m, p, b, r); ok {
+		m.Future(inner, args, r)
+	}
+}
+
+// answer answers a call whose handler has returned.
+func (c *serverConn) answer(ctx *callContext, call *serverCall, out reply, err error) {
+	if !call.claim(ctx.generation, claimed) { // it has expired
+		c.srv.discard(out)
+		c.handled(call)
+		return
+	}
+	ctx.finish(err)
+	if err != nil {
+		out = c.failure(call, err)
+	}
+	c.complete(call, out)
+}
+
+// serve runs a plain handler and returns the reply with its result. A panic
+// becomes an error.
+func (c *serverConn) serve(ctx *callContext, call *serverCall) (out reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = c.panicked(call.method, p)
+		}
+	}()
+	m := call.method
+	inner, err := c.srv.intercept(ctx)
+	if err != nil {
+		return reply{}, err
+	}
+	if call.oneway {
+		scratch := c.srv.buffers.get()
+		err := m.run(inner, call, &result{b: scratch.b})
+		c.srv.buffers.put(scratch)
+		return reply{}, err
+	}
+	return c.encode(call, ctx, func(r *result) error { return m.run(inner, call, r) })
+}
+
+// result is where a handler puts its result struct: behind b, and for what is
+// large, beside it.
+type result struct {
+	b    []byte
+	cuts []codec.Cut
+	room int // from which size on something may be a cut; 0 for never
+}
+
+// run runs a plain handler in the protocol of the call.
+func (m *Method) run(ctx context.Context, call *serverCall, r *result) error {
+	if m.typed.plain != nil {
+		return m.typed.plain(ctx, call.form.protocol, call.args, r)
+	}
+	args, err := call.form.toBinary(call.args)
+	if err != nil {
+		return brokenArgs(m, err)
+	}
+	return call.form.appendResult(m.Name, r, func(dst []byte) ([]byte, error) { return m.Serve(ctx, args, dst) })
+}
+
+// appendResult appends what a handler appends in the binary protocol, in the
+// form's protocol.
+func (f *form) appendResult(method string, r *result, serve func(dst []byte) ([]byte, error)) error {
+	dst := r.b
+	if f.protocol != 0 {
+		dst = nil
+	}
+	out, err := serve(dst)
+	switch {
+	case err != nil:
+		return err
+	case len(out) < len(dst):
+		return fmt.Errorf("the handler of %s dropped what it was to append to", method)
+	case f.protocol == 0:
+		r.b = out
+		return nil
+	}
+	if r.b, err = f.appendStruct(r.b, out); err != nil {
+		return fmt.Errorf("the result of %s cannot be written in the compact protocol: %w", method, err)
+	}
+	return nil
+}
+
+// panicked logs a handler's panic and returns what the client is told.
+func (c *serverConn) panicked(m *Method, p any) error {
+	c.srv.counts.panics.Add(1)
+	c.log(slog.LevelError, "rpc: handler panicked", fmt.Errorf("%s: %v\n%s", m.Name, p, debug.Stack()))
+	return exceptionf(InternalError, "panic in %s", m.Name) // the value may hold secrets
+}
+
+// failure returns the reply that tells the client of a handler's error.
+func (c *serverConn) failure(call *serverCall, err error) reply {
+	if call.oneway {
+		c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", call.name, err))
+		return reply{}
+	}
+	if errors.Is(err, context.DeadlineExceeded) && call.due > 0 && c.srv.clock() >= call.due {
+		e, code := refusal{cause: RefusedExpired}.reply()
+		return c.exceptionReply(call, e, code, nil)
+	}
+	return c.errorReply(call, err)
+}

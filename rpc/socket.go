@@ -1,0 +1,100 @@
+package rpc
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+)
+
+// This file holds how a server's connection meets the network: a socket that
+// holds no buffer while it waits, and that can be asked to write only what it
+// takes at once.
+
+// socket is a connection's way to the network. Reads and writes may happen at
+// the same time, but no two of either.
+type socket struct {
+	nc  net.Conn
+	in  *transport.Reader
+	raw syscall.RawConn // nil for what is no plain socket of the system, as TLS
+
+	// Of the reader.
+	want    int
+	readErr error
+	read    func(fd uintptr) bool // readOnce, made once
+
+	// Of the writer.
+	out      []byte
+	written  int
+	writeErr error
+	write    func(fd uintptr) bool // writeOnce, made once
+}
+
+// errAgain is what readSome and writeSome return if the system has nothing or
+// no room.
+var errAgain = errors.New("try again")
+
+func newSocket(nc net.Conn, pool *transport.Pool) *socket {
+	s := &socket{nc: nc, in: transport.NewReader(nc, pool)}
+	if c, ok := nc.(syscall.Conn); ok && rawSockets {
+		if raw, err := c.SyscallConn(); err == nil {
+			s.raw = raw
+			s.read, s.write = s.readOnce, s.writeOnce
+		}
+	}
+	return s
+}
+
+// fill reads once into the Reader; want is as in its Fill. While nothing
+// arrives and no message has begun, a plain socket holds no memory.
+func (s *socket) fill(want int) error {
+	if s.raw == nil {
+		return s.in.Fill(want)
+	}
+	s.want, s.readErr = want, nil
+	if err := s.raw.Read(s.read); err != nil {
+		return err
+	}
+	return s.readErr
+}
+
+// readOnce reads what has arrived; false waits for more.
+func (s *socket) readOnce(fd uintptr) bool {
+	n, err := readSome(fd, s.in.Room(s.want))
+	switch {
+	case err == errAgain:
+		s.in.Yield()
+		return false
+	case err != nil:
+		s.readErr = err
+	case n == 0:
+		s.readErr = io.EOF
+	}
+	s.in.Filled(n)
+	return true
+}
+
+// tryWrite writes what the system takes without waiting.
+func (s *socket) tryWrite(b []byte) (int, error) {
+	if s.raw == nil {
+		return 0, nil
+	}
+	s.out, s.written, s.writeErr = b, 0, nil
+	err := s.raw.Write(s.write)
+	s.out = nil
+	if err == nil {
+		err = s.writeErr
+	}
+	return s.written, err
+}
+
+// writeOnce never waits, and so always returns true.
+func (s *socket) writeOnce(fd uintptr) bool {
+	n, err := writeSome(fd, s.out)
+	if err != errAgain {
+		s.written, s.writeErr = n, err
+	}
+	return true
+}

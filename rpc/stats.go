@@ -1,0 +1,50 @@
+package rpc
+
+import "sync/atomic"
+
+// This file holds what a server counts.
+
+// counters are what a server has counted since it was made.
+type counters struct {
+	conns, calls             atomic.Int64
+	refused                  [refusals]atomic.Int64
+	panics, secondReplies    atomic.Int64
+	unknownDialect           atomic.Int64
+	brokenConns, slowWriters atomic.Int64
+}
+
+// Stats is what a server has done since it was made, and holds at the moment.
+type Stats struct {
+	Connections    int   // open
+	InFlight       int   // calls that are accepted and not answered
+	Waiting        int   // of these, for a worker
+	Memory         int64 // bytes of requests in flight and of replies that wait to be sent
+	Accepted       int64 // connections
+	Calls          int64 // that arrived, refused ones too
+	Refused        map[Refusal]int64
+	Panics         int64 // of handlers
+	SecondReplies  int64 // calls that a handler answered again
+	UnknownDialect int64 // connections whose first bytes are none that is served
+	Broken         int64 // connections that were closed for what the client sent
+	SlowClients    int64 // connections that were closed because the client did not read
+}
+
+// Stats returns the server's statistics. The numbers are read one after
+// another and may be of slightly different moments.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	open := len(s.conns)
+	s.mu.Unlock()
+	out := Stats{
+		Connections: open, InFlight: int(s.inFlight.Load()), Waiting: s.pool.Waiting(), Memory: s.memory.Load(),
+		Accepted: s.counts.conns.Load(), Calls: s.counts.calls.Load(), Refused: map[Refusal]int64{},
+		Panics: s.counts.panics.Load(), SecondReplies: s.counts.secondReplies.Load(),
+		UnknownDialect: s.counts.unknownDialect.Load(), Broken: s.counts.brokenConns.Load(), SlowClients: s.counts.slowWriters.Load(),
+	}
+	for r := range refusals {
+		if n := s.counts.refused[r].Load(); n > 0 {
+			out.Refused[r] = n
+		}
+	}
+	return out
+}
