@@ -42,6 +42,8 @@ type serverCall struct {
 	state atomic.Uint64
 	ctx   atomic.Pointer[callContext]
 
+	result result // of whoever has claimed the call
+
 	// Guarded by the connection's mutex.
 	prev, next *serverCall // in the list of calls
 	behind     *serverCall // in the list of order
@@ -146,6 +148,7 @@ func (s *Server) recycle(call *serverCall) {
 	call.oneway, call.priority = false, 0
 	call.due, call.patience, call.timeout = 0, 0, 0
 	call.counted, call.withWorker, call.dropped, call.ready, call.reply = false, false, false, false, reply{}
+	call.result = result{}
 	call.state.Store(generation << generationBits)
 	s.calls.Put(call)
 }
@@ -186,8 +189,8 @@ func (c *serverConn) accept(frame []byte, n int) error {
 func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
 	c.srv.counts.calls.Add(1)
 	message, err := call.form.open(frame, &call.heads, &c.srv.transformer, c.srv.opt.maxFrame)
-	var unread *ApplicationException
-	if err != nil && !errors.As(err, &unread) {
+	unread := unreadable(err)
+	if err != nil && unread == nil {
 		return refusal{}, err
 	}
 	if err := c.checkFlags(&call.form); err != nil {
@@ -207,6 +210,16 @@ func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
 	call.seq, call.args = m.SequenceID, message[n:]
 	call.oneway = call.oneway || m.Type == thriftwire.Oneway
 	return c.find(call, m), nil
+}
+
+// unreadable returns why a message cannot be read though the stream goes on,
+// nil if it is not for that.
+func unreadable(err error) *ApplicationException {
+	var e *ApplicationException
+	if err == nil || !errors.As(err, &e) {
+		return nil
+	}
+	return e
 }
 
 // find finds the method that a message calls, or the reason to refuse it.

@@ -44,11 +44,12 @@ const cutSize = 16 << 10
 func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
 	buf := c.srv.buffers.get()
 	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.replyPairs(ctx)})
-	r := result{b: b, room: cutSize}
+	r := &call.result
+	*r = result{b: b, room: cutSize}
 	if call.form.transform != header.None {
 		r.room = math.MaxInt // what is compressed is one piece
 	}
-	err := appendResult(&r)
+	err := appendResult(r)
 	out := reply{buf, r.cuts}
 	if err == nil {
 		buf.b = r.b

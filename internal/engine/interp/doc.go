@@ -9,6 +9,7 @@ package interp
 import (
 	"errors"
 	"math"
+	"sync"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/plan"
@@ -29,7 +30,7 @@ func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.En
 	if err := unsupported(o.Compact, encode); err != nil {
 		return nil, err
 	}
-	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt}
+	e := &encoder{prog: encode, size: size, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact, threshold: math.MaxInt, gatherers: new(sync.Pool)}
 	if o.Compact == 0 {
 		e.plain, e.prog = encode, pairProgram(encode)
 	} else {

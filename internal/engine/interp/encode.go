@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/engine"
@@ -31,6 +32,14 @@ type encoder struct {
 	// while Append runs, whose threshold no length reaches.
 	cuts      *[]engine.Cut
 	threshold int
+
+	gatherers *sync.Pool // of *gatherer
+}
+
+// gatherer is an encoder while it gathers.
+type gatherer struct {
+	encoder
+	list []engine.Cut
 }
 
 func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
@@ -42,14 +51,20 @@ func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
 }
 
 func (e *encoder) Gather(dst []byte, cuts []engine.Cut, v mem.Pointer, threshold int) ([]byte, []engine.Cut, error) {
-	before := len(cuts)
-	g := *e
-	g.cuts, g.threshold = &cuts, threshold
-	b, f := g.structure(dst, g.prog.Procs[0], v, g.opts.MaxDepth)
-	if f != nil {
-		return dst, cuts[:before], f
+	g, _ := e.gatherers.Get().(*gatherer)
+	if g == nil {
+		g = &gatherer{encoder: *e}
+		g.cuts = &g.list
 	}
-	return b, cuts, nil
+	g.list, g.threshold = cuts, threshold
+	b, f := g.structure(dst, g.prog.Procs[0], v, g.opts.MaxDepth)
+	all := g.list
+	g.list = nil
+	e.gatherers.Put(g)
+	if f != nil {
+		return dst, cuts, f
+	}
+	return b, all, nil
 }
 
 // payload appends the bytes of s, or notes where they belong.
