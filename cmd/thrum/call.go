@@ -7,15 +7,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
-	"github.com/thrum-rpc/thrum/rpc/transport/header"
-	"github.com/thrum-rpc/thrum/schema"
-	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file is "thrum call".
@@ -27,20 +22,15 @@ func callCommand() *command {
 		help: "ADDRESS is host:port or unix:PATH. JSON is an object of the arguments, {} if it\n" +
 			"is left out, read from standard input if it is -. The result is printed as JSON.\n" +
 			"A declared exception is printed to standard error, as JSON, with exit code 1.\n" +
-			"A dialect is framed, unframed, theader (fbthrift's header transport) or ttheader\n" +
-			"(CloudWeGo's); a protocol binary, compact or compact-fbthrift; a compression,\n" +
-			"of theader alone, none, zlib or zstd.",
+			dialectHelp,
 		examples: []string{
 			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
 			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
-			o := callOptions{dirs: includeFlag(fs)}
-			fs.StringVar(&o.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files")
-			fs.StringVar(&o.dialect, "dialect", "framed", "how messages travel: a `dialect`")
-			fs.StringVar(&o.protocol, "protocol", "binary", "the `protocol` of the messages")
-			fs.StringVar(&o.compress, "compress", "none", "the `compression` of the messages")
-			fs.BoolVar(&o.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
+			var o callOptions
+			o.speech.declare(fs)
+			o.methodFlags.declare(fs)
 			fs.DurationVar(&o.timeout, "timeout", 10*time.Second, "give up after this `time`")
 			return func(env *environment, args []string) error { return call(env, args, &o) }
 		},
@@ -48,13 +38,9 @@ func callCommand() *command {
 }
 
 type callOptions struct {
-	idl         string
-	dirs        *listFlag
-	dialect     string
-	protocol    string
-	compress    string
-	multiplexed bool
-	timeout     time.Duration
+	speech
+	methodFlags
+	timeout time.Duration
 }
 
 func call(env *environment, args []string, o *callOptions) error {
@@ -104,18 +90,6 @@ func call(env *environment, args []string, o *callOptions) error {
 	return err
 }
 
-// find finds the method to call.
-func (o *callOptions) find(stderr io.Writer, name string) (*schema.Service, *schema.Method, error) {
-	if info, err := os.Stat(o.idl); err == nil && info.IsDir() {
-		return findBelow(stderr, o.idl, *o.dirs, name)
-	}
-	file, err := load(stderr, o.idl, *o.dirs)
-	if err != nil {
-		return nil, nil, err
-	}
-	return findMethod(file, name)
-}
-
 // callInput returns the arguments as JSON.
 func callInput(env *environment, args []string) ([]byte, error) {
 	switch {
@@ -128,42 +102,10 @@ func callInput(env *environment, args []string) ([]byte, error) {
 	}
 }
 
-// client returns how the client is to speak.
-func (o *callOptions) client() (opts []rpc.ClientOption, err error) {
-	transform, ok := map[string]header.Transform{"none": header.None, "zlib": header.Zlib, "zstd": header.Zstd}[o.compress]
-	if !ok {
-		return nil, usageError(fmt.Sprintf("there is no compression %q%s", o.compress, suggest(o.compress, []string{"none", "zlib", "zstd"})))
-	}
-	switch o.dialect {
-	case "framed":
-	case "unframed":
-		opts = append(opts, rpc.Unframed())
-	case "theader":
-		opts = append(opts, rpc.THeader(transform))
-	case "ttheader":
-		opts = append(opts, rpc.TTHeader())
-	default:
-		return nil, usageError(fmt.Sprintf("there is no dialect %q%s", o.dialect, suggest(o.dialect, []string{"framed", "unframed", "theader", "ttheader"})))
-	}
-	if transform != header.None && o.dialect != "theader" {
-		return nil, usageError("only the dialect theader compresses")
-	}
-	switch o.protocol {
-	case "binary":
-	case "compact":
-		opts = append(opts, rpc.Compact(compact.Apache))
-	case "compact-fbthrift":
-		opts = append(opts, rpc.Compact(compact.FBThrift))
-	default:
-		return nil, usageError(fmt.Sprintf("there is no protocol %q%s", o.protocol, suggest(o.protocol, []string{"binary", "compact", "compact-fbthrift"})))
-	}
-	return opts, nil
-}
-
 func dial(ctx context.Context, address string, opts []rpc.ClientOption) (*rpc.Client, error) {
-	network := "tcp"
-	if path, ok := strings.CutPrefix(address, "unix:"); ok {
-		network, address = "unix", path
+	network, address, err := networkOf(address)
+	if err != nil {
+		return nil, err
 	}
 	return rpc.Dial(ctx, network, address, opts...)
 }

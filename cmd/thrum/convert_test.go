@@ -252,7 +252,7 @@ func TestConvertStopsWhenItIsInterrupted(t *testing.T) {
 func TestProgressShowsBytesRateShareAndValues(t *testing.T) {
 	now := time.Unix(0, 0)
 	var b bytes.Buffer
-	p := &progress{w: &b, now: func() time.Time { return now }}
+	p := &progress{statusLine: statusLine{w: &b}, now: func() time.Time { return now }}
 	p.begin(4_000_000)
 	r := p.reader(&nothing{})
 	for range 10 {
@@ -268,7 +268,7 @@ func TestProgressShowsBytesRateShareAndValues(t *testing.T) {
 		t.Errorf("got\n%s, want\n%s", b.String(), want)
 	}
 	b.Reset()
-	p = &progress{w: &b, terminal: true, now: func() time.Time { return now }}
+	p = &progress{statusLine: statusLine{w: &b, terminal: true}, now: func() time.Time { return now }}
 	p.begin(0)
 	p.report(transcode.Stats{})
 	now = now.Add(2 * time.Second)

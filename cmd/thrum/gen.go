@@ -73,7 +73,7 @@ func genCommand() *command {
 }
 
 func generate(env *environment, path string, dirs []string, out string, opts []gen.Option) error {
-	f, err := load(env.stderr, path, dirs)
+	f, err := loadThrift(env.stderr, path, dirs)
 	if err != nil {
 		return err
 	}

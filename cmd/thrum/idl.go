@@ -2,8 +2,10 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -15,8 +17,8 @@ import (
 
 // This file loads IDL for the commands that need a schema.
 
-// load reads path. What is wrong with it is shown on stderr.
-func load(stderr io.Writer, path string, dirs []string) (*schema.File, error) {
+// loadThrift reads path. What is wrong with it is shown on stderr.
+func loadThrift(stderr io.Writer, path string, dirs []string) (*schema.File, error) {
 	if path == "" {
 		return nil, usageError("--idl is missing: it names the .thrift file")
 	}
@@ -45,6 +47,29 @@ func loadAny(path string, dirs []string) (*schema.File, diag.List) {
 
 // isProto reports whether the name of an IDL file says that it is Protobuf's.
 func isProto(path string) bool { return strings.HasSuffix(path, ".proto") }
+
+// methodFlags name the IDL of methods.
+type methodFlags struct {
+	idl  string
+	dirs *listFlag
+}
+
+func (f *methodFlags) declare(fs *flag.FlagSet) {
+	f.dirs = includeFlag(fs)
+	fs.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files")
+}
+
+// find finds Service.method.
+func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *schema.Method, error) {
+	if info, err := os.Stat(f.idl); err == nil && info.IsDir() {
+		return findBelow(stderr, f.idl, *f.dirs, name)
+	}
+	file, err := loadThrift(stderr, f.idl, *f.dirs)
+	if err != nil {
+		return nil, nil, err
+	}
+	return findMethod(file, name)
+}
 
 // findMethod finds Service.method in f or, where the service is unknown there,
 // in the files that it includes.

@@ -106,6 +106,15 @@ func TestMistypedNamesGetASuggestion(t *testing.T) {
 		append([]string{"", "call", "localhost:1", "Shop.serach"}, idl...),
 		append([]string{"", "call", "localhost:1", "Shop.everythingElse"}, idl...),
 		[]string{"", "convert", "--from", "jsn", "--to", "binary"},
+		append([]string{"", "call", "localhost:1", "Shop.search", "--dialect", "ttheadre"}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.serach"}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.viewed"}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"id": {{rnd 1 3}}}`}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"id": {{rand 3}}}`}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"id": {{rand 3 1}}}`}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"id": {{seq}`}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"ide": {{seq}}}`}, idl...),
+		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--dialect", "htpp"}, idl...),
 	))
 }
 
@@ -123,6 +132,16 @@ func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
 		{"call", "localhost:1", "Base.ping", "--protocol", "json", "--idl", "../../examples/shop/common.thrift"},
 		{"call", "localhost:1", "Base.ping", "--compress", "zlib", "--idl", "../../examples/shop/common.thrift"},
 		{"call", "localhost:1", "Base.ping", "--compress", "gzip", "--dialect", "theader", "--idl", "../../examples/shop/common.thrift"},
+		{"call", "localhost:1", "Base.ping", "--dialect", "http", "--idl", "../../examples/shop/common.thrift"},
+		{"call", "localhost", "Base.ping", "--idl", "../../examples/shop/common.thrift"},
+		{"bench"}, {"bench", "localhost:1"}, {"bench", "localhost:1", "--method", "Base.ping"}, {"bench", "localhost", "--method", "Base.ping", "--idl", "x"},
+		{"bench", "a:1", "b:1", "--method", "Base.ping"}, {"bench", "a:1", "--json", "{}", "--method", "Base.ping"},
+		{"bench", "a:1", "--method", "Base.ping", "--weight", "0"}, {"bench", "a:1", "--method", "Base.ping", "--weight", "2x"},
+		{"bench", "a:1", "--method", "Base.ping", "--poisson"}, {"bench", "a:1", "--method", "Base.ping", "--rate", "-1"},
+		{"bench", "a:1", "--method", "Base.ping", "--duration", "0s"}, {"bench", "a:1", "--method", "Base.ping", "--variants", "0"},
+		{"bench", "a:1", "--method", "Base.ping", "--header", "a=b"}, {"bench", "a:1", "--method", "Base.ping", "--header", "a", "--dialect", "http"},
+		{"bench", "a:1", "--method", "Base.ping", "--connections", "0"}, {"bench", "a:1", "--method", "Base.ping", "--compress", "zstd"},
+		{"bench", "a:1", "--method", "Base.ping", "--json-out", "x", "--chart", "x"},
 	} {
 		if stdout, stderr := expect(t, exitUsage, args...); stdout != "" || stderr == "" {
 			t.Errorf("thrum %s: printed %q, and %q to stderr", strings.Join(args, " "), stdout, stderr)

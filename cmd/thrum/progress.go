@@ -9,28 +9,59 @@ import (
 	"github.com/thrum-rpc/thrum/transcode"
 )
 
-// This file shows how far a long conversion has come.
+// This file shows how far a command that takes long has come.
 
-// progress writes a line about a conversion to standard error: again and again
-// over itself on a terminal, a line at a time elsewhere. What takes less than
-// a second says nothing.
-type progress struct {
+// statusLine writes a line to standard error: again and again over itself on a
+// terminal, a line at a time elsewhere.
+type statusLine struct {
 	w        io.Writer // nil to show nothing
 	terminal bool
-	total    int64 // bytes of the input, 0 if that is not known
-	read     int64
-	now      func() time.Time
-	start    time.Time
-	next     time.Time // when to show the next line
 	shown    bool
+}
+
+// newStatusLine decides whether to show anything.
+func newStatusLine(env *environment, always bool) statusLine {
+	s := statusLine{terminal: isTerminal(env.stderr)}
+	if s.terminal || always {
+		s.w = env.stderr
+	}
+	return s
+}
+
+// show shows a line instead of the one before.
+func (s *statusLine) show(line string) {
+	switch {
+	case s.w == nil:
+		return
+	case s.terminal:
+		fmt.Fprintf(s.w, "\r\x1b[K%s", line)
+	default:
+		fmt.Fprintln(s.w, line)
+	}
+	s.shown = true
+}
+
+// end leaves the last line where it is.
+func (s *statusLine) end() {
+	if s.shown && s.terminal {
+		fmt.Fprintln(s.w)
+	}
+}
+
+// progress shows how far a conversion has come. What takes less than a second
+// says nothing.
+type progress struct {
+	statusLine
+	total int64 // bytes of the input, 0 if that is not known
+	read  int64
+	now   func() time.Time
+	start time.Time
+	next  time.Time // when to show the next line
 }
 
 // newProgress decides whether to show anything.
 func newProgress(env *environment, always bool, in io.Reader) *progress {
-	p := &progress{terminal: isTerminal(env.stderr), now: time.Now}
-	if p.terminal || always {
-		p.w = env.stderr
-	}
+	p := &progress{statusLine: newStatusLine(env, always), now: time.Now}
 	p.begin(sizeOf(in))
 	return p
 }
@@ -73,32 +104,19 @@ func (p *progress) report(s transcode.Stats) {
 	if p.w == nil || p.now().Before(p.next) {
 		return
 	}
-	p.show(s)
+	p.show(p.line(s))
 	p.next = p.now().Add(time.Second)
 	if p.terminal {
 		p.next = p.now().Add(time.Second / 5)
 	}
 }
 
-func (p *progress) show(s transcode.Stats) {
-	line := p.line(s)
-	if p.terminal {
-		fmt.Fprintf(p.w, "\r\x1b[K%s", line)
-	} else {
-		fmt.Fprintln(p.w, line)
-	}
-	p.shown = true
-}
-
 // finish shows the last line, if there has been one before.
 func (p *progress) finish(s transcode.Stats) {
-	if !p.shown {
-		return
+	if p.shown {
+		p.show(p.line(s))
 	}
-	p.show(s)
-	if p.terminal {
-		fmt.Fprintln(p.w)
-	}
+	p.end()
 }
 
 // line renders bytes, share, rate and values.

@@ -59,7 +59,7 @@ type Progress struct {
 const (
 	maxDepth    = 1 << 16
 	maxRequests = 1 << 16
-	maxWeights  = 1 << 20 // in all
+	maxWeights  = 1 << 22 // in all
 	maxConns    = 1 << 17
 )
 

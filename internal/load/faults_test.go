@@ -82,6 +82,7 @@ func TestEveryWrongAnswerIsCounted(t *testing.T) {
 		want   load.ErrorKind
 		answer func(w io.Writer, seq int32, n int) bool
 		expect []byte
+		same   bool
 	}{
 		"unknown id":         {want: load.Sequence, answer: answers(func(seq int32, n int) []byte { return good(7) })},
 		"id of another slot": {want: load.Sequence, answer: answers(func(seq int32, n int) []byte { return good(seq + 100) })},
@@ -117,6 +118,9 @@ func TestEveryWrongAnswerIsCounted(t *testing.T) {
 		"another payload": {want: load.Payload, expect: text(0, "right"), answer: answers(func(seq int32, n int) []byte {
 			return message(thriftwire.Reply, seq, text(0, "wrong"))
 		})},
+		"not the same": {want: load.Payload, same: true, answer: answers(func(seq int32, n int) []byte {
+			return message(thriftwire.Reply, seq, text(0, fmt.Sprint(n)))
+		})},
 		"more payload": {want: load.Payload, expect: []byte{0}, answer: answers(func(seq int32, n int) []byte {
 			return message(thriftwire.Reply, seq, []byte{0, 0})
 		})},
@@ -128,7 +132,7 @@ func TestEveryWrongAnswerIsCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := request(t, load.Form{}, "noop", []byte{0})
-			r.Expect = c.expect
+			r.Expect, r.Same = c.expect, c.same
 			res := drive(t, load.Config{
 				Address: framedServer(t, c.answer), Requests: []load.Request{r},
 				Depth: 4, Duration: 300 * time.Millisecond, Timeout: 100 * time.Millisecond,

@@ -89,6 +89,8 @@ type Request struct {
 	// envelope of its message, byte for byte: the result struct in the protocol
 	// of the form.
 	Expect []byte
+	// Same makes the first good reply what all later ones must equal.
+	Same bool
 
 	frame []byte
 	ids   []place // of the sequence id
@@ -247,9 +249,15 @@ func (r *Request) head() int {
 // order returns a series of indexes of the requests in which each has the share
 // of its weight, evenly mixed.
 func order(requests []Request, shuffle func(n int, swap func(i, j int))) []uint16 {
+	unit := 0 // the largest that all weights are a multiple of
+	for _, r := range requests {
+		for n := max(r.Weight, 1); n != 0; {
+			unit, n = n, unit%n
+		}
+	}
 	var list []uint16
 	for i, r := range requests {
-		list = append(list, slices.Repeat([]uint16{uint16(i)}, max(r.Weight, 1))...)
+		list = append(list, slices.Repeat([]uint16{uint16(i)}, max(r.Weight, 1)/unit)...)
 	}
 	if len(requests) > 1 {
 		// Long enough that connections which start at different places differ.

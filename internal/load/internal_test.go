@@ -202,3 +202,27 @@ func FuzzReplies(f *testing.F) {
 		}
 	})
 }
+
+func TestRequestsOfAnOrderHaveTheSharesOfTheirWeights(t *testing.T) {
+	for _, weights := range [][]int{{0}, {9, 1}, {1000, 2000, 3000}, {7, 0, 5}} {
+		requests := make([]Request, len(weights))
+		sum := 0
+		for i, w := range weights {
+			requests[i].Weight = w
+			sum += max(w, 1)
+		}
+		list := order(requests, rand.New(rand.NewPCG(1, 1)).Shuffle)
+		counts := make([]int, len(weights))
+		for _, i := range list {
+			counts[i]++
+		}
+		for i, w := range weights {
+			if counts[i]*sum != max(w, 1)*len(list) {
+				t.Errorf("weights %v: %v of %d", weights, counts, len(list))
+			}
+		}
+		if len(list) > 9000 {
+			t.Errorf("weights %v: %d entries", weights, len(list))
+		}
+	}
+}

@@ -42,7 +42,7 @@ type Result struct {
 	// end. There is no entry for what did not happen.
 	Errors     map[ErrorKind]int64 `json:"errors"`
 	Exceptions []Exception         `json:"exceptions"`  // of Errors[Refusal]
-	Declared   int64               `json:"declared"`    // good replies that hold an exception of the IDL
+	Declared   int64               `json:"declared"`    // of Latency.Count, those that hold an exception of the IDL
 	FirstError string              `json:"first_error"` // an example
 	Reconnects int64               `json:"reconnects"`
 }

@@ -18,9 +18,10 @@ type run struct {
 	cfg       *Config
 	ctx       context.Context
 	kinds     []string
-	kindOf    []uint16 // of each request
-	order     []uint16 // of requests
-	ordered   bool     // replies come in the order of requests
+	kindOf    []uint16                 // of each request
+	order     []uint16                 // of requests
+	ordered   bool                     // replies come in the order of requests
+	expect    []atomic.Pointer[[]byte] // of each request, nil for any payload
 	recorders []recorder
 	conns     []*conn
 
@@ -76,7 +77,11 @@ func (r *run) now() int64 { return int64(time.Since(r.start)) }
 // prepare makes what connections share.
 func (r *run) prepare() error {
 	rng := rand.New(rand.NewPCG(r.cfg.Seed, 1))
+	r.expect = make([]atomic.Pointer[[]byte], len(r.cfg.Requests))
 	for i := range r.cfg.Requests {
+		if want := &r.cfg.Requests[i].Expect; *want != nil {
+			r.expect[i].Store(want)
+		}
 		name := r.cfg.Requests[i].Kind
 		k := slices.Index(r.kinds, name)
 		if k < 0 {
@@ -118,7 +123,7 @@ func (r *run) dial() error {
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return fmt.Errorf("load: %w", err)
+			return err
 		}
 	}
 	return nil

@@ -1,0 +1,4 @@
+// A service that the bookshop does not have.
+service Parcels {
+  i32 track()
+}
