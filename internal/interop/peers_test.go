@@ -3,10 +3,12 @@ package interop
 // Starting the peers: programs that use the libraries of others.
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"sync"
 	"testing"
 )
@@ -99,11 +101,15 @@ func pythonPeer(t *testing.T) peer {
 	}
 }
 
+// javaLibrary is where setup.sh puts libthrift. The name has the version, as
+// checkouts that need different ones may share a machine.
+const javaLibrary = "java-0.22"
+
 func javaPeer(t *testing.T) peer {
 	t.Helper()
 	need(t, "thrift", "install Debian's thrift-compiler")
 	need(t, "javac", "install a JDK, 11 or later")
-	jars := installed(t, "java")
+	jars := installed(t, javaLibrary)
 	if err := shared.java(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,12 +180,42 @@ func buildJava(dir string) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range generated {
+		if err := modernise(name); err != nil {
+			return err
+		}
+	}
 	cacheDir, err := os.UserCacheDir()
 	if err != nil {
 		return err
 	}
-	args := []string{"-nowarn", "-encoding", "UTF-8", "-d", filepath.Join(dir, "classes"), "-cp", filepath.Join(cacheDir, "thrum-interop", "java", "*")}
+	args := []string{"-nowarn", "-encoding", "UTF-8", "-d", filepath.Join(dir, "classes"), "-cp", filepath.Join(cacheDir, "thrum-interop", javaLibrary, "*")}
 	return run(exec.Command("javac", append(append(args, files...), generated...)...))
+}
+
+// What libthrift has changed in the class behind generated processors since the
+// compiler's 0.17: a type parameter for the result, an abstract method that
+// makes one, and a method that is public. Asynchronous processors, which need
+// more, go.
+var (
+	asyncProcessor  = regexp.MustCompile(`(?s)  public static class AsyncProcessor<.*?\n  }\n`)
+	processFunction = regexp.MustCompile(`ProcessFunction<I, \? extends +org\.apache\.thrift\.TBase>`)
+	processorMethod = regexp.MustCompile(`extends org\.apache\.thrift\.ProcessFunction<I, (\w+)> \{\n`)
+)
+
+// modernise makes generated Java compile with the newest libthrift.
+func modernise(name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	const any = "org.apache.thrift.TBase"
+	text = asyncProcessor.ReplaceAll(text, nil)
+	text = processFunction.ReplaceAll(text, []byte("ProcessFunction<I, ? extends "+any+", ? extends "+any+">"))
+	text = processorMethod.ReplaceAll(text, []byte("extends org.apache.thrift.ProcessFunction<I, $1, "+any+"> {\n"+
+		"      public "+any+" getEmptyResultInstance() { return null; }\n"))
+	text = bytes.ReplaceAll(text, []byte("protected boolean isOneway"), []byte("public boolean isOneway"))
+	return os.WriteFile(name, text, 0o644)
 }
 
 func run(cmd *exec.Cmd) error {

@@ -46,6 +46,6 @@ node() {
 }
 
 once python python/requirements.txt python
-once java java/pom.xml java
+once java-0.22 java/pom.xml java
 once node node/package-lock.json node
 echo "setup.sh: ready in $cache"

@@ -101,7 +101,11 @@ public:
       e.read(this);
       readMessageEnd();
       getTransport()->readEnd();
-      throw std::runtime_error("type " + std::to_string(e.getType()) + ": " + e.what());
+      string text = e.what();
+      if (text.compare(0, 5, "type ") != 0) { // else another peer has told
+        text = "type " + std::to_string(e.getType()) + ": " + text;
+      }
+      throw std::runtime_error(text);
     }
     return n;
   }

@@ -6,6 +6,10 @@ import com.google.gson.JsonElement;
 import com.google.gson.JsonNull;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
 import java.io.Reader;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -25,6 +29,7 @@ import org.apache.thrift.TBase;
 import org.apache.thrift.TException;
 import org.apache.thrift.TFieldIdEnum;
 import org.apache.thrift.TMultiplexedProcessor;
+import org.apache.thrift.TProcessor;
 import org.apache.thrift.meta_data.FieldMetaData;
 import org.apache.thrift.meta_data.StructMetaData;
 import org.apache.thrift.protocol.TBinaryProtocol;
@@ -36,6 +41,8 @@ import org.apache.thrift.protocol.TProtocol;
 import org.apache.thrift.protocol.TProtocolFactory;
 import org.apache.thrift.protocol.TStruct;
 import org.apache.thrift.server.TThreadPoolServer;
+import org.apache.thrift.transport.THttpClient;
+import org.apache.thrift.transport.TIOStreamTransport;
 import org.apache.thrift.transport.TServerSocket;
 import org.apache.thrift.transport.TSocket;
 import org.apache.thrift.transport.TTransport;
@@ -74,6 +81,13 @@ public final class Peer {
     }
   }
 
+  private static TTransport connect(String transport, int port) throws TException {
+    if (transport.equals("http")) {
+      return new THttpClient("http://127.0.0.1:" + port + "/");
+    }
+    return transport(transport).getTransport(new TSocket("127.0.0.1", port, 20000));
+  }
+
   private static TTransportFactory transport(String name) {
     return name.equals("framed") ? new TFramedTransport.Factory() : new TTransportFactory();
   }
@@ -86,7 +100,7 @@ public final class Peer {
 
   private void call(int port, String transport, String protocolName, String service) throws Exception {
     JsonArray results = new JsonArray();
-    try (TTransport wire = transport(transport).getTransport(new TSocket("127.0.0.1", port, 20000))) {
+    try (TTransport wire = connect(transport, port)) {
       if (!wire.isOpen()) {
         wire.open();
       }
@@ -175,6 +189,10 @@ public final class Peer {
     TMultiplexedProcessor processor = new TMultiplexedProcessor();
     processor.registerProcessor("Shop", new Shop.Processor<>(handler));
     processor.registerDefault(new Shop.Processor<>(handler));
+    if (transport.equals("http")) {
+      serveHTTP(processor, protocol(protocolName));
+      return;
+    }
     TServerSocket listener = new TServerSocket(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
     System.out.println(listener.getServerSocket().getLocalPort());
     new TThreadPoolServer(
@@ -183,6 +201,30 @@ public final class Peer {
                 .transportFactory(transport(transport))
                 .protocolFactory(protocol(protocolName)))
         .serve();
+  }
+
+  /** Does what the library's servlet does, which needs a container, in the JDK's own server. */
+  private static void serveHTTP(TProcessor processor, TProtocolFactory protocols) throws Exception {
+    HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          ByteArrayOutputStream reply = new ByteArrayOutputStream();
+          try {
+            TTransport wire = new TIOStreamTransport(exchange.getRequestBody(), reply);
+            TProtocol protocol = protocols.getProtocol(wire);
+            processor.process(protocol, protocol);
+          } catch (TException e) {
+            throw new IOException(e);
+          }
+          exchange.getResponseHeaders().set("Content-Type", "application/x-thrift");
+          exchange.sendResponseHeaders(200, reply.size() == 0 ? -1 : reply.size());
+          try (OutputStream body = exchange.getResponseBody()) {
+            reply.writeTo(body);
+          }
+        });
+    server.start();
+    System.out.println(server.getAddress().getPort());
   }
 
   /** Answers a call as the file says, if its arguments are those of the file. */

@@ -66,10 +66,11 @@ function forwarder(client) {
       try {
         return await client[method](...args);
       } catch (err) {
-        if (err instanceof thrift.Thrift.TApplicationException) {
-          throw new Error(`type ${err.type}: ${err.message}`);
+        if (!(err instanceof thrift.Thrift.TApplicationException)) {
+          throw err;
         }
-        throw err;
+        const told = String(err.message).startsWith('type '); // by another peer
+        throw new Error(told ? err.message : `type ${err.type}: ${err.message}`);
       }
     };
     // Processors look at the number of parameters to choose between promises
@@ -108,7 +109,11 @@ function createServer(handler, transport, protocol, service) {
 function main(transport, protocol, service, port, ...there) {
   const handler = transport === 'header' ? atOnce : forwarder(connect(Number(port), ...there));
   const server = createServer(handler, transport, protocol, service);
-  server.on('error', (err) => console.error('the server:', err));
+  server.on('error', (err) => {
+    if (err.code !== 'ECONNRESET') {
+      console.error('the server:', err); // and no client that went away
+    }
+  });
   server.listen(0, '127.0.0.1', () => console.log(server.address().port));
 }
 

@@ -18,6 +18,7 @@ maps with struct keys as lists of pairs.
 """
 
 import base64
+import http.server
 import json
 import logging
 import math
@@ -25,11 +26,11 @@ import sys
 
 from thrift import TMultiplexedProcessor
 from thrift.protocol import TBinaryProtocol, TCompactProtocol, THeaderProtocol, TMultiplexedProtocol
-from thrift.server import TServer
+from thrift.server import THttpServer, TServer
 from bookshop.common import Base
 from bookshop.shop import Shop
 from thrift.Thrift import TApplicationException, TException, TMessageType, TType
-from thrift.transport import TSocket, TTransport
+from thrift.transport import THttpClient, TSocket, TTransport
 from thrift.transport.THeaderTransport import THeaderSubprotocolID, THeaderTransformID
 
 TRANSPORTS = {
@@ -150,10 +151,18 @@ def generated(name):
     return next((getattr(m, name) for m in (Shop, Base) if hasattr(m, name)), None)
 
 
-def client(calls, port, transport, protocol, multiplexed=None):
+def connect(port, transport):
+    if transport == "http":
+        wire = THttpClient.THttpClient("http://127.0.0.1:%s/" % port)
+        wire.setTimeout(20000)
+        return wire
     socket = TSocket.TSocket("127.0.0.1", int(port))
     socket.setTimeout(20000)
-    wire = TRANSPORTS[transport].getTransport(socket)
+    return TRANSPORTS[transport].getTransport(socket)
+
+
+def client(calls, port, transport, protocol, multiplexed=None):
+    wire = connect(port, transport)
     proto = protocol_factory(transport, protocol).getProtocol(wire)
     if multiplexed:
         proto = TMultiplexedProtocol.TMultiplexedProtocol(proto, multiplexed)
@@ -259,13 +268,27 @@ class AnyName(TMultiplexedProcessor.TMultiplexedProcessor):
         self.registerDefault(processor)
 
 
+class QuietHTTPServer(http.server.ThreadingHTTPServer):
+    """Serves several connections, and writes no line for each request."""
+
+    def __init__(self, address, handler):
+        handler.log_message = lambda *_: None
+        super().__init__(address, handler)
+
+
 def server(calls, transport, protocol):
     logging.disable()  # the library logs the exceptions that the file asks for
+    processor = AnyName(Shop.Processor(Replay(calls)))
+    if transport == "http":
+        web = THttpServer.THttpServer(
+            processor, ("127.0.0.1", 0), protocol_factory(transport, protocol), server_class=QuietHTTPServer
+        )
+        print(web.httpd.server_address[1], flush=True)
+        web.serve()
     listener = TSocket.TServerSocket("127.0.0.1", 0)
     listener.listen()
     print(listener.handle.getsockname()[1], flush=True)
     listener.listen = lambda: None  # TServer.serve listens once more
-    processor = AnyName(Shop.Processor(Replay(calls)))
     TServer.TThreadedServer(
         processor, listener, TRANSPORTS[transport], protocol_factory(transport, protocol), daemon=True
     ).serve()
