@@ -45,6 +45,9 @@ func startKitex(t *testing.T, program string) string {
 // TestApacheClientsCallAKitexService lets clients in other languages make the
 // calls of the list. Multiplexed names are not Kitex's.
 func TestApacheClientsCallAKitexService(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds Kitex, which takes long")
+	}
 	service := loadShop(t)
 	var all []call
 	for _, c := range loadCalls(t) {

@@ -201,7 +201,11 @@ func TestGapsAreStillThere(t *testing.T) {
 				}
 				continue
 			}
-			c := calls[slices.IndexFunc(calls, g.calls)]
+			at := slices.IndexFunc(calls, g.calls)
+			if at < 0 {
+				continue // the list is a short one
+			}
+			c := calls[at]
 			if got, err := p.try(t, service, g, c); err == nil && len(mismatches(t, service, c, got)) == 0 {
 				t.Errorf("%s %s: works, so it is no longer true that %s", c.Name, g.transport, g.why)
 			}
