@@ -11,6 +11,7 @@ require (
 	github.com/cloudwego/frugal v0.3.1
 	github.com/cloudwego/gopkg v0.2.0
 	github.com/cloudwego/kitex v0.16.3
+	github.com/google/flatbuffers v25.12.19+incompatible
 	github.com/thrum-rpc/thrum v0.0.0
 	golang.org/x/sys v0.48.0
 	google.golang.org/grpc v1.85.0

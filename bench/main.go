@@ -14,6 +14,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/bench/internal/codecsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/dynamicsuite"
+	"github.com/thrum-rpc/thrum/bench/internal/flatsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/transcodesuite"
@@ -26,6 +27,7 @@ func suites() []harness.Suite {
 		dynamicsuite.Suite(),
 		transcodesuite.Suite(),
 		rpcsuite.Suite(),
+		flatsuite.Suite(),
 	}
 }
 

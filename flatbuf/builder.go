@@ -298,11 +298,14 @@ func (b *Builder) finish(root UOffsetT, fid []byte, prefix bool) {
 		extra += sizePrefixLength
 	}
 	b.Prep(max(b.minalign, SizeUOffsetT), extra)
+	if root > b.Offset() {
+		panic("flatbuf: an offset to what is not yet written")
+	}
 	if len(fid) > 0 {
 		b.head -= len(fid)
 		copy(b.Bytes[b.head:], fid)
 	}
-	b.PrependUOffsetT(root)
+	b.place32(uint32(b.Offset() - root + SizeUOffsetT))
 	if prefix {
 		b.place32(uint32(b.Offset()))
 	}

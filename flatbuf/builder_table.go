@@ -22,10 +22,14 @@ func (b *Builder) StartTable(slots, inline, align int) (table []byte, vtable []u
 	b.room(size + SizeVOffsetT*(VtableMetadataFields+slots))
 	n := VtableMetadataFields + slots
 	if cap(b.plain) < n {
-		b.plain = make([]uint16, n)
+		b.plain = make([]uint16, max(n, 16))
+	}
+	if n <= 16 {
+		*(*[16]uint16)(b.plain[:16]) = [16]uint16{}
+	} else {
+		clear(b.plain[:n])
 	}
 	vtable = b.plain[:n]
-	clear(vtable)
 	return b.Bytes[b.head-size : b.head : b.head], vtable
 }
 
@@ -46,8 +50,8 @@ func (b *Builder) EndTable64(table []byte, vtable []uint16, align, end, wideStar
 		copy(table[move:], table[:end])
 		table = table[move:]
 	}
-	if end < len(table) {
-		clear(table[end:])
+	for i := end; i < len(table); i++ {
+		table[i] = 0
 	}
 	b.head -= len(table)
 	object := b.Offset()
@@ -68,9 +72,8 @@ func (b *Builder) EndTable64(table []byte, vtable []uint16, align, end, wideStar
 		panic("flatbuf: a table of more than 64 KiB")
 	}
 	vtable[0], vtable[1] = uint16(size), uint16(end)
-	b.room(size)
-	written := b.Bytes[b.head-size : b.head]
-	mem.CopyLE(written, mem.View[byte](mem.Data(vtable), size), SizeVOffsetT)
+	written := mem.View[byte](mem.Data(vtable), size)
+	mem.ToLE(written, SizeVOffsetT)
 	b.shareVtable(object, written)
 	return object
 }

@@ -10,42 +10,50 @@ import (
 
 // CreateString writes a string and the zero byte after it, and returns its offset.
 func (b *Builder) CreateString(s string) UOffsetT {
-	b.assertNotNested()
-	end := b.startBytes(len(s), 1)
-	copy(b.Bytes[end-len(s):end], s)
-	return b.Offset()
+	n := len(s)
+	pos := b.bytesAt(n, 1)
+	copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
+	return UOffsetT(len(b.Bytes) - pos)
 }
 
 // CreateByteString is CreateString for bytes.
 func (b *Builder) CreateByteString(s []byte) UOffsetT {
-	b.assertNotNested()
-	end := b.startBytes(len(s), 1)
-	copy(b.Bytes[end-len(s):end], s)
-	return b.Offset()
+	n := len(s)
+	pos := b.bytesAt(n, 1)
+	copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
+	return UOffsetT(len(b.Bytes) - pos)
 }
 
 // CreateByteVector writes a vector of bytes and returns its offset.
 func (b *Builder) CreateByteVector(v []byte) UOffsetT {
-	b.assertNotNested()
-	end := b.startBytes(len(v), 0)
-	copy(b.Bytes[end-len(v):end], v)
-	return b.Offset()
+	n := len(v)
+	pos := b.bytesAt(n, 0)
+	copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], v)
+	return UOffsetT(len(b.Bytes) - pos)
 }
 
-// startBytes writes all of a string or vector of n bytes but these bytes, with
-// zero bytes after it, and returns where they end.
-func (b *Builder) startBytes(n, zeros int) (end int) {
-	if n > maxMessage-2*maxAlign {
-		panic("flatbuf: a message of 2 GiB")
+// bytesAt writes all of a string or vector of n bytes but these bytes, with at
+// least the given number of zero bytes after it, and returns where it starts.
+func (b *Builder) bytesAt(n, zeros int) (pos int) {
+	if b.nested || b.minalign < SizeUOffsetT {
+		b.assertNotNested()
+		b.minalign = SizeUOffsetT
 	}
-	b.minalign = max(b.minalign, SizeUOffsetT)
-	pad := -(len(b.Bytes) - b.head + n + zeros) & (SizeUOffsetT - 1)
-	b.room(SizeUOffsetT + n + zeros + pad)
-	end = b.head - pad - zeros
-	clear(b.Bytes[end:b.head])
-	b.head = end - n - SizeUOffsetT
-	mem.PutLE32(mem.Data(b.Bytes[b.head:b.head+SizeUOffsetT]), uint32(n))
-	return end
+	end := len(b.Bytes)
+	pos = end - (end-b.head+n+zeros+SizeUOffsetT+3)&^3
+	if pos < 0 {
+		if n > maxMessage-2*maxAlign {
+			panic("flatbuf: a message of 2 GiB")
+		}
+		b.grow(n + 2*SizeUOffsetT)
+		end = len(b.Bytes)
+		pos = end - (end-b.head+n+zeros+SizeUOffsetT+3)&^3
+	}
+	// Four zero bytes, of which the padding keeps some and the rest is written over.
+	mem.PutLE32(mem.Data(b.Bytes[b.head-4:b.head]), 0)
+	mem.PutLE32(mem.Data(b.Bytes[pos:pos+SizeUOffsetT]), uint32(n))
+	b.head = pos
+	return pos
 }
 
 // CreateSharedString is CreateString for a string that occurs several times in the
@@ -106,20 +114,22 @@ func (b *Builder) EndVector64(vectorNumElems int) UOffsetT {
 // CreateVectorOfTables writes a vector of references to what has these offsets, tables or
 // strings, and returns its offset.
 func (b *Builder) CreateVectorOfTables(offsets []UOffsetT) UOffsetT {
+	b.assertNotNested()
 	n := len(offsets)
-	b.startVector(SizeUOffsetT, SizeUOffsetT, n, SizeUOffsetT)
+	b.Prep(SizeUOffsetT, n*SizeUOffsetT)
 	from := b.Offset() // of the end of the vector
-	start := b.head - n*SizeUOffsetT
-	elems := b.Bytes[start:b.head]
+	at := b.head - (n+1)*SizeUOffsetT
+	vector := b.Bytes[at:b.head]
+	mem.PutLE32(mem.Data(vector[:4]), uint32(n))
+	b.head = at
 	for i, off := range offsets {
-		at := from + UOffsetT(n-i)*SizeUOffsetT
 		if off > from {
 			panic("flatbuf: an offset to what is not yet written")
 		}
-		mem.PutLE32(mem.Data(elems[i*SizeUOffsetT:(i+1)*SizeUOffsetT]), uint32(at-off))
+		vector = vector[SizeUOffsetT:]
+		mem.PutLE32(mem.Data(vector[:4]), uint32(int(from-off)+(n-i)*SizeUOffsetT))
 	}
-	b.head = start
-	return b.EndVector(n)
+	return b.Offset()
 }
 
 // KeyCompare tells whether the table at offset o1 comes before the one at o2; offsets

@@ -51,8 +51,13 @@ func (s *vtableSet) find(buf, vtable []byte) UOffsetT {
 // vtable.
 func same(buf []byte, off UOffsetT, vtable []byte) bool {
 	other := buf[len(buf)-int(off):]
-	return len(other) >= len(vtable) && mem.LE32(mem.Data(other)) == mem.LE32(mem.Data(vtable)) && // both sizes
-		bytes.Equal(other[:len(vtable)], vtable)
+	if len(other) < len(vtable) || mem.LE32(mem.Data(other)) != mem.LE32(mem.Data(vtable)) { // both sizes
+		return false
+	}
+	if len(vtable) == 8 { // two fields: the entries of maps
+		return mem.LE32(mem.Data(other[4:8])) == mem.LE32(mem.Data(vtable[4:8]))
+	}
+	return bytes.Equal(other[:len(vtable)], vtable)
 }
 
 // add notes the vtable at the offset off from the end of buf.
@@ -145,11 +150,14 @@ func (b *Builder) WriteVtable() UOffsetT {
 }
 
 // shareVtable makes the table with that offset refer to its vtable, which is
-// already written right before the head, and keeps that one if it is new.
+// written if the message has no equal one. vtable may already lie where it
+// would be written, right before the head.
 func (b *Builder) shareVtable(object UOffsetT, vtable []byte) {
 	off := b.vtables.find(b.Bytes, vtable)
 	if off == 0 {
+		b.room(len(vtable))
 		b.head -= len(vtable)
+		copy(b.Bytes[b.head:], vtable)
 		off = b.Offset()
 		b.vtables.add(b.Bytes, off)
 	}

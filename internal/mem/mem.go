@@ -103,9 +103,15 @@ func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 
 // them, to dst, where they lie with the low byte first, or back. Both have one length.
 func CopyLE(dst, src []byte, size int) {
 	copy(dst, src)
+	ToLE(dst, size)
+}
+
+// ToLE changes numbers of size bytes each from the order in which Go holds them
+// to the low byte first, or back.
+func ToLE(b []byte, size int) {
 	if !littleEndian() {
-		for ; len(dst) >= size; dst = dst[size:] {
-			slices.Reverse(dst[:size])
+		for ; len(b) >= size; b = b[size:] {
+			slices.Reverse(b[:size])
 		}
 	}
 }

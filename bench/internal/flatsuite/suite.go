@@ -1,0 +1,210 @@
+package flatsuite
+
+import (
+	"fmt"
+	"reflect"
+
+	google "github.com/google/flatbuffers/go"
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/flatbuf"
+)
+
+// Suite is the suite "flatbuffers".
+func Suite() harness.Suite {
+	return harness.Suite{
+		Name:  "flatbuffers",
+		About: "FlatBuffers built, read and verified, against Google's Go runtime",
+		Groups: func() ([]harness.Group, error) {
+			var groups []harness.Group
+			for _, s := range shapes() {
+				g, err := s.groups()
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", s.name, err)
+				}
+				groups = append(groups, g...)
+			}
+			return groups, nil
+		},
+	}
+}
+
+// job does a piece of work once. What it returns is kept, so that no work is
+// left out.
+type job func() (uint64, error)
+
+// contender is somebody's way to do each work; nil for what it does not do.
+type contender struct {
+	name string
+	jobs map[string]func() job // each call makes a job with buffers of its own
+}
+
+// works have the works in the order of the report.
+var works = []string{"build", "read", "read-some", "verify", "roundtrip"}
+
+func (s *shape) groups() ([]harness.Group, error) {
+	msg := s.message()
+	verifier, err := flatbuf.NewVerifier(s.layout(), 0)
+	if err != nil {
+		return nil, err
+	}
+	us := s.ours(msg, verifier)
+	peers := []contender{s.google(msg), s.googleObject()}
+	var groups []harness.Group
+	for _, w := range works {
+		g := harness.Group{
+			Work: w, Shape: s.name, Bytes: len(msg), Check: func() error { return s.check(msg, verifier) },
+			Contestants: []harness.Contestant{contestant(harness.Ours, us.jobs[w])},
+		}
+		for _, p := range peers {
+			if p.jobs[w] == nil {
+				continue
+			}
+			g.Contestants = append(g.Contestants, contestant(p.name, p.jobs[w]))
+			g.Pairs = append(g.Pairs, harness.Pair{Ours: harness.Ours, Peer: p.name, Label: p.name})
+		}
+		groups = append(groups, g)
+	}
+	return groups, nil
+}
+
+func contestant(name string, make func() job) harness.Contestant {
+	return harness.Contestant{Name: name, New: func() (harness.Worker, error) {
+		do := make()
+		var sum uint64
+		return func(n int) error {
+			for range n {
+				v, err := do()
+				if err != nil {
+					return err
+				}
+				sum += v
+			}
+			return nil
+		}, nil
+	}}
+}
+
+func (s *shape) ours(msg []byte, verifier *flatbuf.Verifier) contender {
+	read := func(read func(*flatbuf.Table) uint64) func() job {
+		return func() job {
+			return func() (uint64, error) {
+				t := flatbuf.Table{Bytes: msg, Pos: flatbuf.GetIndirectOffset(msg, 0)}
+				return read(&t), nil
+			}
+		}
+	}
+	return contender{name: harness.Ours, jobs: map[string]func() job{
+		"build": func() job {
+			b := new(flatbuf.Builder)
+			return func() (uint64, error) {
+				b.Reset()
+				b.Finish(s.value.BuildOurs(b))
+				return uint64(len(b.FinishedBytes())), nil
+			}
+		},
+		"read":      read(s.value.ReadOurs),
+		"read-some": read(s.value.ReadSomeOurs),
+		"verify": func() job {
+			return func() (uint64, error) { return 0, verifier.Verify(msg) }
+		},
+		"roundtrip": func() job {
+			b := new(flatbuf.Builder)
+			return func() (uint64, error) {
+				b.Reset()
+				b.Finish(s.value.BuildOurs(b))
+				msg := b.FinishedBytes()
+				if err := verifier.Verify(msg); err != nil {
+					return 0, err
+				}
+				t := flatbuf.Table{Bytes: msg, Pos: flatbuf.GetIndirectOffset(msg, 0)}
+				return s.value.ReadOurs(&t), nil
+			}
+		},
+	}}
+}
+
+func (s *shape) google(msg []byte) contender {
+	read := func(read func(*google.Table) uint64) func() job {
+		return func() job {
+			return func() (uint64, error) {
+				t := google.Table{Bytes: msg, Pos: google.GetUOffsetT(msg)}
+				return read(&t), nil
+			}
+		}
+	}
+	return contender{name: "google", jobs: map[string]func() job{
+		"build": func() job {
+			b := google.NewBuilder(0)
+			return func() (uint64, error) {
+				b.Reset()
+				b.Finish(s.value.BuildGoogle(b))
+				return uint64(len(b.FinishedBytes())), nil
+			}
+		},
+		"read":      read(s.value.ReadGoogle),
+		"read-some": read(s.value.ReadSomeGoogle),
+		"roundtrip": func() job { // without verification, which Google's runtime does not have
+			b := google.NewBuilder(0)
+			return func() (uint64, error) {
+				b.Reset()
+				b.Finish(s.value.BuildGoogle(b))
+				msg := b.FinishedBytes()
+				t := google.Table{Bytes: msg, Pos: google.GetUOffsetT(msg)}
+				return s.value.ReadGoogle(&t), nil
+			}
+		},
+	}}
+}
+
+func (s *shape) googleObject() contender {
+	return contender{name: "google-object", jobs: map[string]func() job{
+		"build": func() job {
+			b := google.NewBuilder(0)
+			return func() (uint64, error) {
+				b.Reset()
+				b.Finish(s.value.PackGoogle(b))
+				return uint64(len(b.FinishedBytes())), nil
+			}
+		},
+	}}
+}
+
+// check fails unless both sides read the same from each other's messages.
+func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
+	if off := len(msg) - s.bytes; off*50 > s.bytes || -off*50 > s.bytes {
+		return fmt.Errorf("a message of %d bytes, not of %d", len(msg), s.bytes)
+	}
+	for _, pack := range []func(*google.Builder) google.UOffsetT{s.value.BuildGoogle, s.value.PackGoogle} {
+		b := google.NewBuilder(0)
+		b.Finish(pack(b))
+		theirs := b.FinishedBytes()
+		if off := len(theirs) - len(msg); off*50 > len(msg) || -off*50 > len(msg) {
+			return fmt.Errorf("Google's message has %d bytes, ours %d", len(theirs), len(msg))
+		}
+		for _, m := range [][]byte{theirs, msg} {
+			if err := verifier.Verify(m); err != nil {
+				return err
+			}
+			if err := s.checkReads(m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *shape) checkReads(m []byte) error {
+	ours := flatbuf.Table{Bytes: m, Pos: flatbuf.GetIndirectOffset(m, 0)}
+	theirs := google.Table{Bytes: m, Pos: google.GetUOffsetT(m)}
+	if a, b := s.value.ReadOurs(&ours), s.value.ReadGoogle(&theirs); a != b {
+		return fmt.Errorf("read %x, Google %x", a, b)
+	}
+	if a, b := s.value.ReadSomeOurs(&ours), s.value.ReadSomeGoogle(&theirs); a != b {
+		return fmt.Errorf("read %x of some fields, Google %x", a, b)
+	}
+	back := s.fresh()
+	if back.UnpackGoogle(&theirs); !reflect.DeepEqual(back, s.value) {
+		return fmt.Errorf("the object form is another")
+	}
+	return nil
+}
