@@ -51,12 +51,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 	jsonFile := flags.String("json", "", "write everything measured to `file`")
 	chartFile := flags.String("chart", "", "write a bar chart to `file.svg`")
 	memory := flags.Bool("mem", false, "print allocations and bytes per operation too")
+	profiles := flags.String("profiles", "", "write a CPU profile of every server in Go (suite rpc) to `dir`")
 	match := flags.String("case", "", "run only the ratios whose case and peer match `regexp`")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	o := harness.Options{
-		Short: *short, Memory: *memory,
+		Short: *short, Memory: *memory, Profiles: *profiles,
 		Command: strings.TrimSpace("go run . " + strings.Join(args, " ")),
 	}
 	if *match != "" {

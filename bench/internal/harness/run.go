@@ -36,6 +36,8 @@ type Options struct {
 	Memory  bool
 	Match   *regexp.Regexp // nil for all cases
 	Command string         // what the user typed, for the report
+	// Profiles is a directory for CPU profiles of contestants that are processes; "" for none.
+	Profiles string
 	// Timing overrides what Short chooses if its Rounds are not 0.
 	Timing Timing
 }

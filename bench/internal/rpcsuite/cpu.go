@@ -34,7 +34,7 @@ type peer struct {
 }
 
 // forms are the forms of our handlers; the server of each has its name.
-var forms = []string{"plain"}
+var forms = []string{"callback", "plain", "future"}
 
 var shapes = []string{"noop", "echo32", "echo1k", "echo1m"}
 
@@ -155,6 +155,10 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 			if err != nil {
 				return nil, err
 			}
+			stop, err := l.profile(p, g.Case("rpc", name))
+			if err != nil {
+				return nil, err
+			}
 			var o outcome
 			for window := l.pace.window; o.Replies == 0; window *= 2 {
 				if o, err = l.run(p, g.job(name, l.pace.warmup, window)); err != nil {
@@ -162,6 +166,9 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 				}
 			}
 			outcomes[name] = append(outcomes[name], o)
+			if err := stop(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	var results []harness.Result

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -17,6 +19,8 @@ type lab struct {
 	short bool
 	quick bool // everything runs, nothing is measured well
 	pace  pace
+
+	profiles string // a directory for CPU profiles, or ""
 
 	dir                         string // of the native servers
 	serverCores, generatorCores []int
@@ -134,4 +138,19 @@ func (l *lab) run(p *process, j job) (outcome, error) {
 		return o, fmt.Errorf("%s: %w %s", p.name, err, p.stderr)
 	}
 	return o, nil
+}
+
+// profile starts a CPU profile of a server in Go, if they are asked for; stop
+// ends it. Its file has the name of the case, and is that of the last round.
+func (l *lab) profile(p *process, name string) (stop func() error, err error) {
+	if _, isGo := goServers[p.name]; !isGo || l.profiles == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := filepath.Abs(filepath.Join(l.profiles, strings.ReplaceAll(name, "/", "-")+".pprof"))
+	if err != nil {
+		return nil, err
+	}
+	var u usage
+	stop = func() error { return p.ask(request{}, &u) }
+	return stop, p.ask(request{Profile: file}, &u)
 }

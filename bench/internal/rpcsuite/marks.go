@@ -41,6 +41,10 @@ func marks(r *harness.Report) []harness.Mark {
 	}
 	most("mix, p99 of noops out of order ÷ alone",
 		f.value("mix", "out-of-order", "p99-us")*inverse(f.value("mix", "alone", "p99-us")), 2)
+	least("overload, goodput as a share of the peak", f.value("overload", "overloaded", "goodput"), 0.9)
+	most("overload, p99 of accepted calls in queue timeouts",
+		f.value("overload", "overloaded", "p99-ms")/float64(queueTimeout.Milliseconds()), 1.25)
+	most("overload, processor time of a refused call ÷ of a served one", f.value("overload", "overloaded", "refused/served"), 0.2)
 	least("worker queue, its slowest case, tasks/s", f.slowestQueue(), 3e6)
 	most("echo of 1 MiB, bytes allocated for each", f.value("large", forms[0], "allocated"), 64<<10)
 	most("echo of 1 MiB, time in user space in copies of a MiB", f.value("large", forms[0], "copies"), 0.5)

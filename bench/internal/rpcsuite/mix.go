@@ -58,7 +58,7 @@ func (l *lab) mixWork(o harness.Options, report *harness.Report) error {
 
 // mix makes one run. The server may use all cores.
 func (l *lab) mix(inOrder, burns bool) (outcome, error) {
-	p, err := l.unpinned(forms[0])
+	p, err := l.unpinned("busy")
 	if err != nil {
 		return outcome{}, err
 	}

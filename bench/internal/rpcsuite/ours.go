@@ -3,11 +3,13 @@ package rpcsuite
 import (
 	"context"
 	"net"
+	"runtime"
+	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
 )
 
-// This file holds our server, with the structs that our generator would write
+// This file holds our servers, with the structs that our generator would write
 // for idl/rpc.thrift.
 
 type (
@@ -24,14 +26,49 @@ type (
 	}
 )
 
-// form is the form of the handlers.
-type form uint8
+// ours has our servers by name: the form of the handlers of noop and echo.
+var ours = map[string][]rpc.Method{
+	"callback": {
+		rpc.UnaryCallback("noop", func(_ *noopArgs, reply rpc.Reply[noopResult]) { reply.Result(&noopResult{}) }),
+		rpc.UnaryCallback("echo", func(args *echoArgs, reply rpc.Reply[echoResult]) {
+			reply.Result(&echoResult{Success: args.Data})
+		}, rpc.Borrow()),
+	},
+	"future": {
+		rpc.UnaryFuture("noop", func(context.Context, *noopArgs) *rpc.Future[noopResult] {
+			f := rpc.NewFuture[noopResult]()
+			f.Resolve(&noopResult{})
+			return f
+		}),
+		rpc.UnaryFuture("echo", func(_ context.Context, args *echoArgs) *rpc.Future[echoResult] {
+			f := rpc.NewFuture[echoResult]()
+			f.Resolve(&echoResult{Success: args.Data})
+			return f
+		}, rpc.Borrow()),
+	},
+	"plain": {
+		rpc.Unary("noop", func(context.Context, *noopArgs, *noopResult) error { return nil }),
+		rpc.Unary("echo", func(_ context.Context, args *echoArgs, result *echoResult) error {
+			result.Success = args.Data
+			return nil
+		}, rpc.Borrow()),
+	},
+}
 
-const plainForm form = iota // on the worker pool
+// burnMethod keeps a worker busy, in all servers.
+var burnMethod = rpc.Unary("burn", func(_ context.Context, args *burnArgs, _ *noopResult) error {
+	burn(args.Micros)
+	return nil
+})
 
-func oursServer(f form) (net.Addr, func() error, error) {
-	server := rpc.NewServer(rpc.MaxConnections(20_000), rpc.MaxInFlightPerConn(1024))
-	if err := server.Register(&rpc.Service{Name: "Bench", Methods: methods(f)}); err != nil {
+// queueTimeout is that of the server that is overloaded.
+const queueTimeout = 20 * time.Millisecond
+
+// oursServer makes a server with handlers in a form.
+func oursServer(form string, options ...rpc.ServerOption) (net.Addr, func() error, error) {
+	server := rpc.NewServer(append(options, rpc.MaxConnections(20_000))...)
+	methods := append(ours[form][:2:2], burnMethod)
+	if err := server.Register(&rpc.Service{Name: "Bench", Methods: methods}); err != nil {
 		return nil, nil, err
 	}
 	l, err := listen()
@@ -41,16 +78,8 @@ func oursServer(f form) (net.Addr, func() error, error) {
 	return l.Addr(), func() error { return server.Serve(l) }, nil
 }
 
-func methods(form) []rpc.Method {
-	return []rpc.Method{
-		rpc.Unary("noop", func(context.Context, *noopArgs, *noopResult) error { return nil }),
-		rpc.Unary("echo", func(_ context.Context, args *echoArgs, result *echoResult) error {
-			result.Success = args.Data
-			return nil
-		}),
-		rpc.Unary("burn", func(_ context.Context, args *burnArgs, _ *noopResult) error {
-			burn(args.Micros)
-			return nil
-		}),
-	}
+// busyServer is one whose handlers keep processors busy. It has workers for all
+// cores but one, which its connections then find free.
+func busyServer(form string, queueTimeout time.Duration) (net.Addr, func() error, error) {
+	return oursServer(form, rpc.Workers(max(1, runtime.GOMAXPROCS(0)-1)), rpc.QueueTimeout(queueTimeout), rpc.TaskExpiry(0))
 }

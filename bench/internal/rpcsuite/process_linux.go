@@ -89,4 +89,11 @@ func ownTimes() (user, system time.Duration) {
 	return time.Duration(u.Utime.Nano()), time.Duration(u.Stime.Nano())
 }
 
+// realTime tells whether this process, and so all that it starts, comes before
+// every ordinary one.
+func realTime() bool {
+	attr, err := unix.SchedGetAttr(0, 0)
+	return err == nil && (attr.Policy == unix.SCHED_FIFO || attr.Policy == unix.SCHED_RR)
+}
+
 const supported = true

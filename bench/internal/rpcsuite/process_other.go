@@ -21,3 +21,5 @@ func processorTime(int) (time.Duration, error) { return 0, errLinux }
 func residentBytes(int) (int64, error) { return 0, errLinux }
 
 func ownTimes() (user, system time.Duration) { return 0, 0 }
+
+func realTime() bool { return false }

@@ -17,7 +17,11 @@ import (
 // goServers has the servers in Go. Each makes a listener of a free port of
 // the loopback interface, and a function that serves it and does not return.
 var goServers = map[string]func() (net.Addr, func() error, error){
-	"plain":          func() (net.Addr, func() error, error) { return oursServer(plainForm) },
+	"callback":       func() (net.Addr, func() error, error) { return oursServer("callback") },
+	"plain":          func() (net.Addr, func() error, error) { return oursServer("plain") },
+	"future":         func() (net.Addr, func() error, error) { return oursServer("future") },
+	"busy":           func() (net.Addr, func() error, error) { return busyServer("callback", 0) },
+	"overloaded":     func() (net.Addr, func() error, error) { return busyServer("plain", queueTimeout) },
 	"apache":         func() (net.Addr, func() error, error) { return apacheServer(false) },
 	"apache-theader": func() (net.Addr, func() error, error) { return apacheServer(true) },
 	"kitex":          func() (net.Addr, func() error, error) { return kitexServer(false) },

@@ -22,22 +22,28 @@ func drive(out io.Writer, o harness.Options, report *harness.Report) (err error)
 	if !supported {
 		return errors.New("the suite rpc needs Linux")
 	}
+	if realTime() {
+		return errors.New("the suite rpc does not run at a real-time priority: a server and a generator that spin would take the machine; nice is enough")
+	}
 	l, err := newLab(out)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	l.short = o.Short
+	l.short, l.profiles = o.Short, o.Profiles
 	l.pace = pace{rounds: 7, warmup: 100 * time.Millisecond, window: 400 * time.Millisecond}
 	if o.Short {
 		l.pace = pace{rounds: 3, warmup: 40 * time.Millisecond, window: 120 * time.Millisecond}
+	}
+	if o.Profiles != "" { // a profile has a hundred samples a second
+		l.pace.rounds, l.pace.window = 1, 4*time.Second
 	}
 	if o.Timing.Rounds != 0 {
 		l.quick = true
 		l.pace = pace{rounds: o.Timing.Rounds, window: max(o.Timing.Slice, 10*time.Millisecond)}
 	}
 	for _, work := range []func(harness.Options, *harness.Report) error{
-		l.cpuWork, l.largeWork, l.idleWork, l.mixWork, l.queueWork,
+		l.cpuWork, l.largeWork, l.idleWork, l.mixWork, l.overloadWork, l.queueWork,
 	} {
 		if err := work(o, report); err != nil {
 			return err
