@@ -11,6 +11,10 @@
 // makes them again, both of generated code, with Thrum before and behind. The
 // tests compare field by field.
 //
+// fbthrift is packaged for no language, so no test here runs it:
+// testdata/fbthrift.txt holds what its clients send, written by hand byte by
+// byte, and what a server answers.
+//
 // The peers need tools that Go does not bring; setup.sh installs them. Where a
 // tool is missing the tests skip, except where the variable CI is set: there
 // they fail. Nothing imports this package.
