@@ -195,7 +195,7 @@ func (w *protoToThrift) list(dst, in []byte, p int, f *protoField, t *typ, table
 				return dst, p
 			}
 			if unique {
-				w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
+				w.mem.add(dst[w.base:], at, from-w.base)
 			}
 			if count++; len(dst) > w.limit {
 				return dst, w.tooLarge(at)
@@ -209,7 +209,7 @@ func (w *protoToThrift) list(dst, in []byte, p int, f *protoField, t *typ, table
 	}
 	w.depth++
 	if unique {
-		if at := w.mem.close(base, dst[w.base:]); at >= 0 {
+		if at := w.mem.close(&w.conv.secret, base, dst[w.base:]); at >= 0 {
 			return dst, w.fail(diag.DuplicateKey, at, "the set element stands twice")
 		}
 	}
@@ -256,7 +256,7 @@ func (w *protoToThrift) mapping(dst, in []byte, p int, f *protoField, t *typ, ta
 		p += len(f.head)
 	}
 	w.depth++
-	if w.mem.close(base, dst[w.base:]) >= 0 {
+	if w.mem.close(&w.conv.secret, base, dst[w.base:]) >= 0 {
 		return dst, w.inPieces() // of entries with one key, the last one counts
 	}
 	return dst, p
@@ -273,7 +273,7 @@ func (w *protoToThrift) entry(dst, in []byte, p int, f *protoField, t *typ, tabl
 	} else {
 		dst = appendThriftZero(dst, t.key)
 	}
-	w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
+	w.mem.add(dst[w.base:], at, from-w.base)
 	switch {
 	case p < len(in) && in[p] == valueNumber|byte(f.typ.wire):
 		if p++; f.typ.closed {

@@ -41,6 +41,9 @@ type field struct {
 	words, masks  [3]uint64 // the beginning of quoted, and which bits of it count
 	headWord      uint32    // head as the first bytes of a word
 	bits          int       // of an integer
+	nameSize      uint8     // of quoted, if it is short
+	shift         uint8     // of an integer in eight bytes
+	wide          uint8     // the size of a number with its header
 	reads, writes form
 	// What stands for the absent field, header or name included; nil if nothing does.
 	absentThrift, absentJSON []byte
@@ -201,8 +204,9 @@ func (k *compiler) strct(d *schema.StructDef) (*structTable, error) {
 			head: head, headWord: uint32(head[0]) | uint32(head[1])<<8 | uint32(head[2])<<16,
 		}
 		if len(quoted) > shortName {
-			s.fields[i].reads = notPlain
+			s.fields[i].reads, s.fields[i].writes = notPlain, notPlain
 		}
+		s.fields[i].nameSize, s.fields[i].shift, s.fields[i].wide = uint8(len(quoted)), uint8(64-8*t.size), uint8(3+t.size)
 		for j, c := range quoted[:min(len(quoted), shortName)] {
 			s.fields[i].words[j/8] |= uint64(c) << (j % 8 * 8)
 			s.fields[i].masks[j/8] |= 0xff << (j % 8 * 8)

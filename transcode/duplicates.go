@@ -65,8 +65,8 @@ func (c *Converter) release(s *scratch) {
 }
 
 // add notes buf[out:] as the next key.
-func (s *scratch) add(secret *secret, buf []byte, in, out int) {
-	s.entries = append(s.entries, entry{hash: secret.hash(buf[out:]), in: uint32(in), out: uint32(out), size: uint32(len(buf) - out)})
+func (s *scratch) add(buf []byte, in, out int) {
+	s.entries = append(s.entries, entry{in: uint32(in), out: uint32(out), size: uint32(len(buf) - out)})
 }
 
 // secret makes hashes that nobody outside can foresee, so that hostile keys
@@ -103,9 +103,15 @@ const fewEntries = 12
 
 // close drops the entries from base on and returns the input offset of one
 // that an earlier one equals, or -1.
-func (s *scratch) close(base int, buf []byte) int {
+func (s *scratch) close(secret *secret, base int, buf []byte) int {
 	list := s.entries[base:]
 	s.entries = s.entries[:base]
+	if ascending(list, buf) {
+		return -1
+	}
+	for i := range list {
+		list[i].hash = secret.hash(list[i].bytes(buf))
+	}
 	if len(list) <= fewEntries {
 		for i := 1; i < len(list); i++ {
 			for j := range i {
@@ -138,7 +144,20 @@ func (s *scratch) close(base int, buf []byte) int {
 	return -1
 }
 
+// ascending reports whether each entry is greater than the one before, as
+// sorted maps write them: then no two are equal.
+func ascending(list []entry, buf []byte) bool {
+	for i := 1; i < len(list); i++ {
+		if bytes.Compare(list[i-1].bytes(buf), list[i].bytes(buf)) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// bytes returns what was written for e.
+func (e entry) bytes(buf []byte) []byte { return buf[e.out : e.out+e.size] }
+
 func (e entry) equal(o entry, buf []byte) bool {
-	return e.hash == o.hash && e.size == o.size &&
-		bytes.Equal(buf[e.out:e.out+e.size], buf[o.out:o.out+o.size])
+	return e.hash == o.hash && bytes.Equal(e.bytes(buf), o.bytes(buf))
 }

@@ -278,7 +278,7 @@ func (r *fromJSON) list(dst []byte, p int, t *typ) ([]byte, int) {
 			return dst, p
 		}
 		if unique {
-			r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
+			r.mem.add(dst[r.base:], at, from-r.base)
 		}
 		if len(dst) > r.limit {
 			return dst, r.tooLarge(at)
@@ -301,7 +301,7 @@ func (r *fromJSON) list(dst []byte, p int, t *typ) ([]byte, int) {
 	}
 	r.depth++
 	if unique {
-		if at := r.mem.close(base, dst[r.base:]); at >= 0 {
+		if at := r.mem.close(&r.conv.secret, base, dst[r.base:]); at >= 0 {
 			return dst, r.fail(diag.DuplicateKey, at, "the set element stands twice")
 		}
 	}
@@ -362,7 +362,7 @@ func (r *fromJSON) mapping(dst []byte, p int, t *typ) ([]byte, int) {
 	}
 	r.depth++
 	if unique {
-		if at := r.mem.close(base, dst[r.base:]); at >= 0 {
+		if at := r.mem.close(&r.conv.secret, base, dst[r.base:]); at >= 0 {
 			return dst, r.fail(diag.DuplicateKey, at, "the map key stands twice")
 		}
 	}
@@ -377,7 +377,10 @@ func (r *fromJSON) member(dst []byte, p int, t *typ, unique bool) ([]byte, int) 
 	}
 	end := p
 	if unique {
-		r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
+		if t.key.kind == schema.String {
+			from += 4 // sorted text is not sorted by its length
+		}
+		r.mem.add(dst[r.base:], at, from-r.base)
 	}
 	if p+1 < len(r.in) && r.in[p] == ':' && r.in[p+1] > ' ' {
 		p++
@@ -403,7 +406,7 @@ func (r *fromJSON) pair(dst []byte, p int, t *typ, i int, unique bool) ([]byte, 
 		return dst, p
 	}
 	if unique {
-		r.mem.add(&r.conv.secret, dst[r.base:], at, from-r.base)
+		r.mem.add(dst[r.base:], at, from-r.base)
 	}
 	var more bool
 	if p, more = r.next(p, ']'); more {

@@ -78,19 +78,19 @@ func (r *fromJSON) plainMembers(dst []byte, p int, fields []field) (out []byte, 
 			(binary.LittleEndian.Uint64(w[16:])^f.words[2])&f.masks[2] != 0 {
 			return dst, p, i, false
 		}
-		q := p + len(f.quoted)
+		q := p + int(f.nameSize)
 		n := len(dst)
 		if cap(dst)-n < maxScalar {
 			dst = slices.Grow(dst, maxScalar)
 		}
-		b := dst[n : n+maxScalar]
-		binary.LittleEndian.PutUint32(b, f.headWord)
+		b := (*[maxScalar]byte)(dst[n : n+maxScalar])
+		binary.LittleEndian.PutUint32(b[:], f.headWord)
 		switch f.reads {
 		case plainInteger:
 			var v int64
 			v, q = jsonwire.ConsumeIntAt(in, q, f.bits)
-			binary.BigEndian.PutUint64(b[3:], uint64(v)<<(64-f.bits))
-			n += 3 + f.bits/8
+			binary.BigEndian.PutUint64(b[3:], uint64(v)<<(f.shift&63))
+			n += int(f.wide)
 		case plainDouble:
 			var v float64
 			v, q = jsonwire.ConsumeFloatAt(in, q, 64)

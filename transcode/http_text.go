@@ -79,11 +79,11 @@ func (r *fromJSON) fromList(dst []byte, t *typ, place Place, values []string) (o
 				return dst, false
 			}
 			if unique {
-				r.mem.add(&r.conv.secret, dst[r.base:], 0, from-r.base)
+				r.mem.add(dst[r.base:], 0, from-r.base)
 			}
 		}
 	}
-	if unique && r.mem.close(base, dst[r.base:]) >= 0 {
+	if unique && r.mem.close(&r.conv.secret, base, dst[r.base:]) >= 0 {
 		r.fail(diag.DuplicateKey, failed, "the set element stands twice")
 		return dst, false
 	}

@@ -286,7 +286,7 @@ func (r *protoFromJSON) mapping(dst []byte, p int, f *protoField) ([]byte, int) 
 	}
 	r.depth++
 	if unique {
-		if at := r.mem.close(base, dst[r.base:]); at >= 0 {
+		if at := r.mem.close(&r.conv.secret, base, dst[r.base:]); at >= 0 {
 			return dst, r.fail(diag.DuplicateKey, at, "the map key stands twice")
 		}
 	}
@@ -313,7 +313,7 @@ func (r *protoFromJSON) entry(dst []byte, p int, f *protoField, unique bool) ([]
 	dst = closeLength(dst, from)
 	if unique {
 		from = len(dst) - size // where the entry lies now
-		r.mem.add(&r.conv.secret, dst[r.base:from+key], at, from-r.base)
+		r.mem.add(dst[r.base:from+key], at, from-r.base)
 	}
 	return dst, p
 }

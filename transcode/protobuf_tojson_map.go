@@ -32,7 +32,7 @@ func (w *protoToJSON) mapping(dst, in []byte, p int, f *protoField) ([]byte, int
 		p += len(f.head)
 	}
 	w.depth++
-	if w.mem.close(base, dst[w.base:]) >= 0 {
+	if w.mem.close(&w.conv.secret, base, dst[w.base:]) >= 0 {
 		return dst, w.inPieces() // of entries with one key, the last one counts
 	}
 	return end(dst, '}'), p
@@ -59,7 +59,7 @@ func (w *protoToJSON) entry(dst, in []byte, p int, f *protoField) ([]byte, int) 
 	if p < 0 {
 		return dst, p
 	}
-	w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
+	w.mem.add(dst[w.base:], at, from-w.base)
 	end := len(dst)
 	dst = append(dst, ':')
 	switch {

@@ -249,7 +249,7 @@ func (w *toJSON) mapping(dst []byte, p int, t *typ) ([]byte, int) {
 	}
 	w.depth++
 	if unique {
-		if at := w.mem.close(base, dst[w.base:]); at >= 0 {
+		if at := w.mem.close(&w.conv.secret, base, dst[w.base:]); at >= 0 {
 			return dst, w.fail(diag.DuplicateKey, at, "the map key stands twice")
 		}
 	}
@@ -263,7 +263,7 @@ func (w *toJSON) member(dst []byte, p int, t *typ, unique bool) ([]byte, int) {
 		return dst, p
 	}
 	if unique {
-		w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
+		w.mem.add(dst[w.base:], at, from-w.base)
 	}
 	end := len(dst)
 	dst = append(dst, ':')
@@ -283,7 +283,7 @@ func (w *toJSON) pair(dst []byte, p int, t *typ, i int, unique bool) ([]byte, in
 		return dst, p
 	}
 	if unique {
-		w.mem.add(&w.conv.secret, dst[w.base:], at, from-w.base)
+		w.mem.add(dst[w.base:], at, from-w.base)
 	}
 	dst = append(dst, ',')
 	if dst, p = w.value(dst, p, t.elem); p < 0 {

@@ -13,8 +13,9 @@ import (
 // This file reads Thrift and writes JSON: runs of fields as most writers write
 // them.
 
-// fieldRoom is what plainFields has room for before each: a short name and a number.
-const fieldRoom = 64
+// fieldRoom is what plainFields has room for before each: a short name and a
+// number with a comma, more than there is so that an index of five bits needs no check.
+const fieldRoom = 32 + jsonwire.MaxFloat + 1
 
 // writing returns the form in which plainFields writes values of that kind.
 func (o *options) writing(kind schema.Kind) form {
@@ -39,49 +40,38 @@ func (w *toJSON) plainFields(dst []byte, p int, fields []field) (out []byte, end
 		if cap(dst)-n < fieldRoom {
 			dst = slices.Grow(dst, fieldRoom)
 		}
-		if size := len(f.quoted); size <= shortName {
-			b := dst[n : n+shortName]
-			binary.LittleEndian.PutUint64(b, f.words[0])
-			binary.LittleEndian.PutUint64(b[8:], f.words[1])
-			binary.LittleEndian.PutUint64(b[16:], f.words[2])
-			dst = dst[:n+size]
+		b := (*[fieldRoom]byte)(dst[n : n+fieldRoom])
+		binary.LittleEndian.PutUint64(b[:8], f.words[0])
+		binary.LittleEndian.PutUint64(b[8:16], f.words[1])
+		binary.LittleEndian.PutUint64(b[16:24], f.words[2])
+		at := int(f.nameSize & 31)
+		if f.writes <= plainDouble {
+			bits := binary.BigEndian.Uint64(in[p+3:])
+			if f.writes == plainInteger {
+				at += jsonwire.PutInt((*[jsonwire.MaxInt]byte)(b[at:]), int64(bits)>>(f.shift&63))
+			} else if v := math.Float64frombits(bits); v-v == 0 {
+				at += jsonwire.PutFloat((*[jsonwire.MaxFloat]byte)(b[at:]), v)
+			} else {
+				return dst, p, i
+			}
+			b[at] = ','
+			dst, p = dst[:n+at+1], p+int(f.wide)
+			continue
+		}
+		text, size := thriftwire.ConsumeBytes(in[p+3:])
+		if size < 0 {
+			return dst, p, i
+		}
+		out, ok := dst[:n+at], true
+		if f.writes == plainText {
+			out, ok = jsonwire.AppendQuoted(out, text)
 		} else {
-			dst = append(dst, f.quoted...)
+			out = append(jsonwire.AppendBase64(append(out, '"'), text), '"')
 		}
-		q := p + 3
-		var size int
-		switch f.writes {
-		case plainInteger:
-			size = f.bits / 8
-			dst = jsonwire.AppendInt(dst, int64(binary.BigEndian.Uint64(in[q:]))>>(64-f.bits))
-		case plainDouble:
-			size = 8
-			v := math.Float64frombits(binary.BigEndian.Uint64(in[q:]))
-			if v-v != 0 {
-				return dst[:n], p, i
-			}
-			dst = jsonwire.AppendFloat(dst, v, 64)
-		case plainText:
-			var b []byte
-			if b, size = thriftwire.ConsumeBytes(in[q:]); size < 0 {
-				return dst[:n], p, i
-			}
-			var ok bool
-			if dst, ok = jsonwire.AppendQuoted(dst, b); !ok || len(dst) > w.limit {
-				return dst[:n], p, i
-			}
-		case plainBase64:
-			var b []byte
-			if b, size = thriftwire.ConsumeBytes(in[q:]); size < 0 {
-				return dst[:n], p, i
-			}
-			dst = append(jsonwire.AppendBase64(append(dst, '"'), b), '"')
-			if len(dst) > w.limit {
-				return dst[:n], p, i
-			}
+		if !ok || len(out) > w.limit {
+			return dst, p, i
 		}
-		dst = append(dst, ',')
-		p = q + size
+		dst, p = append(out, ','), p+3+size
 	}
 	return dst, p, len(fields)
 }

@@ -37,8 +37,22 @@ func ConsumeFloatAt(b []byte, i, bits int) (v float64, end int) {
 	}
 	exp := 0
 	if i < len(b) && b[i] == '.' {
-		point := i + 1
-		m, i = digits(b, point, m)
+		i++
+		point := i
+		for range 2 {
+			if len(b)-i < 8 {
+				break
+			}
+			x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'0'
+			if !eight(x) {
+				break
+			}
+			m = m*block + valueOf(x)
+			i += 8
+		}
+		for ; i < len(b) && digit(b[i]); i++ {
+			m = m*10 + uint64(b[i]-'0')
+		}
 		exp = point - i
 		if n -= exp; exp == 0 {
 			return consumeFloatSlow(b, first, bits)

@@ -15,29 +15,40 @@ import (
 // float of 32 or 64 bits and must be finite. The form is that of ECMAScript: an exponent
 // is used below 1e-6 and from 1e21 on.
 func AppendFloat(dst []byte, v float64, bits int) []byte {
-	if abs := math.Abs(v); abs < 1<<53 && (bits == 64 || abs < 1<<24) {
-		if i := int64(v); float64(i) == v && (i != 0 || !math.Signbit(v)) {
+	if bits != 64 {
+		if i := int64(v); math.Abs(v) < 1<<24 && float64(i) == v && (i != 0 || !math.Signbit(v)) {
 			return AppendInt(dst, i)
 		}
-	}
-	if bits != 64 {
 		return appendFloatSlow(dst, v, bits)
 	}
-	if v == 0 {
-		return append(dst, "-0"...)
-	}
 	n := len(dst)
-	if cap(dst)-n < maxFloat {
-		dst = slices.Grow(dst, maxFloat)
+	if cap(dst)-n < MaxFloat {
+		dst = slices.Grow(dst, MaxFloat)
 	}
-	b := dst[n : n+maxFloat]
-	if v < 0 {
-		b[0] = '-'
-		n++
-		b = b[1:]
+	return dst[:n+PutFloat((*[MaxFloat]byte)(dst[n:n+MaxFloat]), v)]
+}
+
+// MaxFloat is the room that PutFloat takes.
+const MaxFloat = 48
+
+// PutFloat is AppendFloat for 64 bits: it writes v to the front of b and returns
+// its length. It may write to what follows it in b.
+func PutFloat(b *[MaxFloat]byte, v float64) int {
+	if math.Abs(v) < 1<<53 {
+		if i := int64(v); float64(i) == v {
+			if i == 0 && math.Signbit(v) {
+				b[0], b[1] = '-', '0'
+				return 2
+			}
+			return PutInt((*[MaxInt]byte)(b[:MaxInt]), i)
+		}
 	}
 	m, exp := shortest(math.Float64bits(v) &^ (1 << 63))
-	return dst[:n+putDecimal(b, m, exp)]
+	if v >= 0 {
+		return putDecimal((*[maxDecimal]byte)(b[:maxDecimal]), m, exp)
+	}
+	b[0] = '-'
+	return 1 + putDecimal((*[maxDecimal]byte)(b[1:]), m, exp)
 }
 
 // appendFloatSlow is AppendFloat for both sizes.
@@ -118,16 +129,15 @@ func timesPower(hi, lo, c uint64) uint64 {
 	return top
 }
 
-// maxFloat is the room that putDecimal takes, with a sign before it.
-const maxFloat = 48
+// maxDecimal is the room that putDecimal takes.
+const maxDecimal = MaxFloat - 1
 
-// putDecimal writes m, which is not 0, times ten to the exp to the front of b,
-// which has at least maxFloat-1 bytes, and returns the length.
-func putDecimal(b []byte, m uint64, exp int) int {
-	b = b[:maxFloat-1]
+// putDecimal writes m, which is not 0, times ten to the exp to the front of b and
+// returns the length.
+func putDecimal(b *[maxDecimal]byte, m uint64, exp int) int {
 	// The digits stand from the second byte on, so that there is room for a
 	// point before the last of them.
-	n := putUint(b[1:], m)
+	n := putUint((*[24]byte)(b[1:25]), m)
 	point := n + exp // how many digits stand before the point
 	if n > 8 && binary.LittleEndian.Uint64(b[n-7:]) == ones*'0' {
 		n -= 8
@@ -145,11 +155,11 @@ func putDecimal(b []byte, m uint64, exp int) int {
 		copy(b[:lead], zeros)
 		return lead + n
 	case point < n:
-		copy(b, b[1:point+1])
+		copy(b[:], b[1:point+1])
 		b[point] = '.'
 		return n + 1
 	}
-	copy(b, b[1:n+1])
+	copy(b[:], b[1:n+1])
 	for ; n < point; n++ {
 		b[n] = '0'
 	}
@@ -158,7 +168,7 @@ func putDecimal(b []byte, m uint64, exp int) int {
 
 // putExponent makes a number with an exponent of the n digits that stand from
 // the second byte of b on.
-func putExponent(b []byte, n, exp int) int {
+func putExponent(b *[maxDecimal]byte, n, exp int) int {
 	b[0] = b[1]
 	if n > 1 {
 		b[1] = '.'
@@ -170,5 +180,5 @@ func putExponent(b []byte, n, exp int) int {
 		b[n+1] = '-'
 		exp = -exp
 	}
-	return n + 2 + putHead(b[n+2:], uint64(exp))
+	return n + 2 + putHead((*[24]byte)(b[n+2:n+26]), uint64(exp))
 }

@@ -80,12 +80,19 @@ func ConsumeIntAt(b []byte, i, bits int) (v int64, end int) {
 	}
 	start := i
 	var u uint64
-	if len(b)-i >= 8 && eight(binary.LittleEndian.Uint64(b[i:])^ones*'0') {
-		u, i = digits(b, i, 0)
-	} else {
-		for ; i < len(b) && digit(b[i]); i++ {
-			u = u*10 + uint64(b[i]-'0')
+	if len(b)-i >= 8 {
+		if x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'0'; eight(x) {
+			u = valueOf(x)
+			if i += 8; len(b)-i >= 8 {
+				if x := binary.LittleEndian.Uint64(b[i:]) ^ ones*'0'; eight(x) {
+					u = u*block + valueOf(x)
+					i += 8
+				}
+			}
 		}
+	}
+	for ; i < len(b) && digit(b[i]); i++ {
+		u = u*10 + uint64(b[i]-'0')
 	}
 	// Up to 19 digits cannot overflow; what is longer or not a plain integer
 	// takes the long way.
@@ -106,7 +113,7 @@ func digits(b []byte, i int, v uint64) (uint64, int) {
 		if !eight(x) {
 			break
 		}
-		v = v*100000000 + valueOf(x)
+		v = v*block + valueOf(x)
 		i += 8
 	}
 	for i < len(b) && digit(b[i]) {
@@ -243,61 +250,102 @@ func exponent(b []byte) int {
 // AppendInt appends v.
 func AppendInt(dst []byte, v int64) []byte {
 	n := len(dst)
-	if cap(dst)-n < maxInt {
-		dst = slices.Grow(dst, maxInt)
+	if cap(dst)-n < MaxInt {
+		dst = roomForInt(dst)
 	}
-	b := dst[n : n+maxInt]
-	u := uint64(v)
-	if v < 0 {
-		b[0] = '-'
-		n++
-		b = b[1:]
-		u = -u
+	return dst[:n+PutInt((*[MaxInt]byte)(dst[n:n+MaxInt]), v)]
+}
+
+// roomForInt is apart so that AppendInt stays small.
+//
+//go:noinline
+func roomForInt(dst []byte) []byte { return slices.Grow(dst, MaxInt) }
+
+// MaxInt is the room that PutInt takes: a sign and three words of digits.
+const MaxInt = 25
+
+// PutInt writes v to the front of b and returns its length. It may write to
+// what follows it in b.
+func PutInt(b *[MaxInt]byte, v int64) int {
+	if v >= 0 {
+		return putUint((*[24]byte)(b[:24]), uint64(v))
 	}
+	b[0] = '-'
+	return 1 + putUint((*[24]byte)(b[1:]), -uint64(v))
+}
+
+// block is eight digits.
+const block = 100000000
+
+// putUint writes the digits of u to the front of b and returns how many there
+// are. It may write to what follows them. The length comes from comparisons,
+// which the processor guesses; if it came from the digits, all that is written
+// next would have to wait for it.
+func putUint(b *[24]byte, u uint64) int {
 	switch {
 	case u < 10:
 		b[0] = byte('0' + u)
-		return dst[:n+1]
+		return 1
 	case u < 100:
 		b[0], b[1] = pairs[u*2], pairs[u*2+1]
-		return dst[:n+2]
-	}
-	return dst[:n+putUint(b, u)]
-}
-
-// maxInt is the room that AppendInt takes: a sign and three words of digits.
-const maxInt = 25
-
-// putUint writes the digits of u to the front of b, which has at least 24
-// bytes, and returns how many there are. It may write to what follows them.
-// The length comes from comparisons, which the processor guesses; if it came
-// from the digits, all that is written next would have to wait for it.
-func putUint(b []byte, u uint64) int {
-	const block = 100000000 // eight digits
-	b = b[:24]
-	if u < block {
+		return 2
+	case u < block:
 		return putHead(b, u)
-	}
-	if u < block*block {
+	case u < 100*block: // such as the largest of 32 bits
 		q := u / block
-		n := putHead(b, q)
-		binary.LittleEndian.PutUint64(b[n:n+8], eightDigits(u-q*block)|ones*'0')
-		return n + 8
+		low := eightDigits(u - q*block)
+		if q < 10 {
+			b[0] = byte('0' + q)
+			binary.LittleEndian.PutUint64(b[1:9], low)
+			return 9
+		}
+		b[0], b[1] = pairs[q*2], pairs[q*2+1]
+		binary.LittleEndian.PutUint64(b[2:10], low)
+		return 10
+	case u < block*block:
+		return putLong(b, u)
 	}
 	q := u / block
-	head := q / block
-	n := putHead(b, head)
-	binary.LittleEndian.PutUint64(b[n:n+8], eightDigits(q-head*block)|ones*'0')
-	binary.LittleEndian.PutUint64(b[n+8:n+16], eightDigits(u-q*block)|ones*'0')
+	head := q / block // at most 1844
+	high, low := eightDigits(q-head*block), eightDigits(u-q*block)
+	var n int
+	switch {
+	case head < 10:
+		b[0] = byte('0' + head)
+		n = 1
+	case head < 100:
+		b[0], b[1] = pairs[head*2], pairs[head*2+1]
+		n = 2
+	case head < 1000:
+		q := head / 100
+		r := (head - q*100) * 2
+		b[0], b[1], b[2] = byte('0'+q), pairs[r], pairs[r+1]
+		n = 3
+	default:
+		q := head / 100
+		r := (head - q*100) * 2
+		b[0], b[1], b[2], b[3] = pairs[q*2], pairs[q*2+1], pairs[r], pairs[r+1]
+		n = 4
+	}
+	rest := (*[16]byte)(b[n : n+16])
+	binary.LittleEndian.PutUint64(rest[:8], high)
+	binary.LittleEndian.PutUint64(rest[8:], low)
 	return n + 16
+}
+
+// putLong is putUint for eleven to sixteen digits.
+func putLong(b *[24]byte, u uint64) int {
+	q := u / block
+	n := putHead(b, q)
+	binary.LittleEndian.PutUint64(b[n:n+8], eightDigits(u-q*block))
+	return n + 8
 }
 
 // pairs has the digits of the numbers below 100.
 const pairs = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899"
 
 // putHead writes the digits of u, which is below 1e8, without leading zeros.
-func putHead(b []byte, u uint64) int {
-	b = b[:8]
+func putHead(b *[24]byte, u uint64) int {
 	switch {
 	case u < 10:
 		b[0] = byte('0' + u)
@@ -314,31 +362,32 @@ func putHead(b []byte, u uint64) int {
 		b[0], b[1], b[2], b[3] = pairs[q*2], pairs[q*2+1], pairs[(u-q*100)*2], pairs[(u-q*100)*2+1]
 		return 4
 	}
-	x := eightDigits(u) | ones*'0'
+	x := eightDigits(u)
 	switch {
 	case u < 100000:
-		binary.LittleEndian.PutUint64(b, x>>24)
+		binary.LittleEndian.PutUint64(b[:], x>>24)
 		return 5
 	case u < 1000000:
-		binary.LittleEndian.PutUint64(b, x>>16)
+		binary.LittleEndian.PutUint64(b[:], x>>16)
 		return 6
 	case u < 10000000:
-		binary.LittleEndian.PutUint64(b, x>>8)
+		binary.LittleEndian.PutUint64(b[:], x>>8)
 		return 7
 	}
-	binary.LittleEndian.PutUint64(b, x)
+	binary.LittleEndian.PutUint64(b[:], x)
 	return 8
 }
 
-// eightDigits returns the decimal digits of u, which is below 1e8, in the
+// eightDigits returns the decimal digits of u, which is below 1e8, as text in the
 // bytes of a word, the first digit in the lowest.
 func eightDigits(u uint64) uint64 {
 	// Halves of four digits, quarters of two, bytes of one: each step divides
-	// in all lanes at once by multiplying with a rounded inverse.
+	// in all lanes at once by multiplying with a rounded inverse, and puts the
+	// rest a lane higher: q + (u-q*d)<<k is u<<k - q*(d<<k-1).
 	q := u * 109951163 >> 40 // by 10000
-	u = q | (u-q*10000)<<32
+	u = u<<32 - q*(10000<<32-1)
 	q = u * 5243 >> 19 & 0x0000007f0000007f // by 100
-	u = q | (u-q*100)<<16
+	u = u<<16 - q*(100<<16-1)
 	q = u * 103 >> 10 & 0x000f000f000f000f // by 10
-	return q | (u-q*10)<<8
+	return u<<8 - q*(10<<8-1) + ones*'0'
 }
