@@ -211,7 +211,7 @@ func (i CallInfo) SetReplyHeader(key, value string) bool {
 	return true
 }
 
-// replyPairs returns the headers of a reply. ctx may be nil.
+// replyPairs returns the headers of a reply, after its handler. ctx may be nil.
 func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
 	var pairs []transport.Pair
 	if ctx != nil {

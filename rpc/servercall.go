@@ -327,9 +327,11 @@ func (c *serverConn) full(size int) bool {
 	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.out.size+c.spare.size > limit
 }
 
-// starved tells whether all connections together hold as much as they may. c.mu is held.
+// starved tells whether all connections together hold as much as they may: one
+// call is always taken. c.mu is held.
 func (c *serverConn) starved(size int) bool {
-	return c.srv.memory.Load()+int64(size) > c.srv.opt.maxMemory && !c.dead && !c.finished
+	held := c.srv.memory.Load()
+	return held > 0 && held+int64(size) > c.srv.opt.maxMemory && !c.dead && !c.finished
 }
 
 // awaitRoom ends the turn, waits until there is room for a call, and begins another turn.

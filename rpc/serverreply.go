@@ -43,28 +43,46 @@ const cutSize = 16 << 10
 // encode returns the reply with the result that appendResult appends.
 func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
 	buf := c.srv.buffers.get()
-	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.replyPairs(ctx)})
+	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{})
+	body := len(b)
 	r := &call.result
 	*r = result{b: b, room: cutSize}
 	if call.form.transform != header.None {
 		r.room = math.MaxInt // what is compressed is one piece
 	}
 	err := appendResult(r)
+	if err != nil {
+		c.srv.buffers.put(buf)
+		return reply{}, err
+	}
+	buf.b = r.b
+	if pairs := c.replyPairs(ctx); len(pairs) > 0 { // which the handler may have set
+		buf, message = c.rehead(call, buf, body, pairs, r.cuts)
+	}
 	out := reply{buf, r.cuts}
-	if err == nil {
-		buf.b = r.b
-		if size := out.size() - message; size > c.srv.opt.maxFrame {
-			err = &tooLargeError{size, c.srv.opt.maxFrame}
-		} else {
-			buf.b, err = call.form.finish(buf.b, message, out.size()-len(buf.b), &c.srv.transformer)
-		}
+	if size := out.size() - message; size > c.srv.opt.maxFrame {
+		err = &tooLargeError{size, c.srv.opt.maxFrame}
+	} else {
+		buf.b, err = call.form.finish(buf.b, message, out.size()-len(buf.b), &c.srv.transformer)
 	}
 	if err != nil {
-		buf.b = b[:0]
+		buf.b = buf.b[:0]
 		c.srv.buffers.put(buf)
 		return reply{}, err
 	}
 	return out, nil
+}
+
+// rehead returns a reply whose body stands in old from body on behind a head with headers.
+func (c *serverConn) rehead(call *serverCall, old *buffer, body int, pairs []transport.Pair, cuts []codec.Cut) (*buffer, int) {
+	buf := c.srv.buffers.get()
+	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: pairs})
+	for i := range cuts {
+		cuts[i].Offset += len(b) - body
+	}
+	buf.b = append(b, old.b[body:]...)
+	c.srv.buffers.put(old)
+	return buf, message
 }
 
 // tooLargeError is a reply beyond the limit.

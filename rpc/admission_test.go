@@ -1,0 +1,286 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file tests which calls are refused, and how the client is told.
+
+// refused expects the next reply to be an exception of that type, with that
+// code in its header.
+func (p *peer) refused(what string, exception int32, ex string) {
+	p.t.Helper()
+	f, message := p.headerReply()
+	r := parseReply(message)
+	if code, _ := f.Headers.Get("ex"); r.exception != exception || string(code) != ex {
+		p.t.Errorf("%s: %v with ex %q, want type %d and ex %s", what, r, code, exception, ex)
+	}
+}
+
+// callWith returns a call in a THeader frame, in any order, with headers.
+func callWith(t *testing.T, seq uint32, method string, pairs ...header.Pair) []byte {
+	return headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: seq, Headers: pairs}, echoCall(method, int32(seq), "x"))
+}
+
+func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
+	busy := func(opts ...rpc.ServerOption) (*rpc.Server, *peer, func()) {
+		method, started, release := blocked()
+		for p := rpc.HighImportant; p <= rpc.BestEffort; p++ {
+			opts = append(opts, rpc.ExtraWorkers(p, 0))
+		}
+		server, address := listen(t, []rpc.Method{method, echo}, append(opts, rpc.Workers(1))...)
+		p := connect(t, address, true)
+		p.send(callWith(t, 1, "blocked"))
+		receive(t, "the call runs", started)
+		return server, p, func() { close(release) }
+	}
+	for _, c := range []struct {
+		cause     rpc.Refusal
+		exception int32
+		ex        string
+		option    rpc.ServerOption
+		pairs     []header.Pair
+		before    int // calls that wait already
+	}{
+		{rpc.RefusedInFlight, rpc.LoadShedding, "1", rpc.MaxInFlight(1), nil, 0},
+		{rpc.RefusedRate, rpc.LoadShedding, "1", rpc.MaxRate(1, 1), nil, 0},
+		{rpc.RefusedOverload, rpc.LoadShedding, "22", rpc.Overloaded(func(i rpc.CallInfo) error {
+			if i.Method() == "echo" {
+				return errors.New("out of toner")
+			}
+			return nil
+		}), nil, 0},
+		{rpc.RefusedQueueFull, rpc.LoadShedding, "22", rpc.MaxQueue(1), nil, 1},
+		{rpc.RefusedExpired, rpc.Timeout, "2", rpc.TaskExpiry(10 * time.Millisecond), nil, 0},
+		{rpc.RefusedExpired, rpc.Timeout, "2", rpc.TaskExpiry(time.Minute), []header.Pair{{Key: "client_timeout", Value: "10"}}, 0},
+		{rpc.RefusedMethod, rpc.UnknownMethod, "25", rpc.Workers(1), nil, 0},
+	} {
+		t.Run(c.cause.String(), func(t *testing.T) {
+			server, p, release := busy(c.option)
+			defer release()
+			for i := range c.before {
+				p.send(callWith(t, uint32(100+i), "echo"))
+			}
+			method := "echo"
+			if c.cause == rpc.RefusedMethod {
+				method = "nothing"
+			}
+			p.send(callWith(t, 2, method, c.pairs...))
+			if c.cause == rpc.RefusedExpired && c.pairs == nil {
+				p.refused("the call that runs", c.exception, c.ex)
+			}
+			p.refused(c.cause.String(), c.exception, c.ex)
+			if n := server.Stats().Refused[c.cause]; n < 1 {
+				t.Errorf("%d were counted", n)
+			}
+		})
+	}
+	t.Run("queue_time", func(t *testing.T) {
+		for _, c := range []struct {
+			server time.Duration
+			client []header.Pair
+		}{
+			{10 * time.Millisecond, nil},
+			{time.Hour, []header.Pair{{Key: "queue_timeout", Value: "10"}}},
+		} {
+			_, p, release := busy(rpc.QueueTimeout(c.server), rpc.TaskExpiry(0))
+			p.send(callWith(t, 2, "echo", c.client...))
+			time.Sleep(30 * time.Millisecond)
+			release()
+			if f, _ := p.headerReply(); f.SequenceID != 1 {
+				t.Errorf("the first reply is to %d", f.SequenceID)
+			}
+			p.refused("a call that waited", rpc.Timeout, "15")
+		}
+	})
+}
+
+func TestHandlersErrorsAreNamedInHeaders(t *testing.T) {
+	fail := raw("fail", func(context.Context, []byte, []byte) ([]byte, error) { return nil, errors.New("out\nof paper") })
+	huge := raw("huge", func(_ context.Context, _, dst []byte) ([]byte, error) { return append(dst, make([]byte, 5000)...), nil })
+	_, address := listen(t, []rpc.Method{fail, huge}, rpc.MaxFrameSize(4096))
+	p := connect(t, address, true)
+	for method, want := range map[string]string{"fail": "24 out of paper", "huge": "17 "} {
+		p.send(callWith(t, 1, method))
+		f, _ := p.headerReply()
+		ex, _ := f.Headers.Get("ex")
+		what, _ := f.Headers.Get("uexw")
+		if got := fmt.Sprintf("%s %s", ex, what); got != want {
+			t.Errorf("%s: %q, want %q", method, got, want)
+		}
+	}
+}
+
+func TestAnExpiredOnewayCallIsNotAnswered(t *testing.T) {
+	method, started, release := blocked()
+	method.Oneway = true
+	server, address := listen(t, []rpc.Method{method, echo}, rpc.TaskExpiry(10*time.Millisecond))
+	p := connect(t, address, true)
+	p.send(p.message(thriftwire.Oneway, "blocked", 1, textStruct("")))
+	receive(t, "the call runs", started)
+	eventually(t, "it expires", func() bool { return server.Stats().Refused[rpc.RefusedExpired] == 1 })
+	p.send(p.call("echo", 2, "first reply"))
+	p.want(2, "first reply")
+	close(release)
+}
+
+func TestWhoMayGoFirst(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	note := raw("note", func(_ context.Context, args, dst []byte) ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		order = append(order, textOf(args))
+		return append(dst, args...), nil
+	})
+	urgent := note
+	urgent.Name, urgent.Priority = "urgent", rpc.High
+	method, started, release := blocked()
+	opts := []rpc.ServerOption{rpc.Workers(1)}
+	for p := rpc.HighImportant; p <= rpc.BestEffort; p++ {
+		opts = append(opts, rpc.ExtraWorkers(p, 0))
+	}
+	server, address := listen(t, []rpc.Method{method, note, urgent}, opts...)
+	p := connect(t, address, true)
+	p.send(callWith(t, 1, "blocked"))
+	receive(t, "the only worker is taken", started)
+	send := func(seq uint32, method, text string, pairs ...header.Pair) {
+		p.send(headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: seq, Headers: pairs}, echoCall(method, int32(seq), text)))
+	}
+	for i, priority := range []int{4, 3, 0, 2} { // fbthrift's numbers
+		send(uint32(10+i), "note", strconv.Itoa(priority), header.Pair{Key: "thrift_priority", Value: strconv.Itoa(priority)})
+	}
+	send(20, "urgent", "1")
+	send(21, "note", "3 by default")
+	send(22, "note", "3 for nonsense", header.Pair{Key: "thrift_priority", Value: "99"})
+	eventually(t, "all wait", func() bool { return server.Stats().Waiting == 7 })
+	close(release)
+	for range 8 {
+		p.headerReply()
+	}
+	if got, want := fmt.Sprint(order), "[0 1 2 3 3 by default 3 for nonsense 4]"; got != want {
+		t.Errorf("ran %s, want %s", got, want)
+	}
+}
+
+func TestMemoryOverAllConnectionsIsBounded(t *testing.T) {
+	method, started, release := blocked()
+	server, address := listen(t, []rpc.Method{method, echo}, rpc.MaxMemory(100))
+	a, b := connect(t, address, true), connect(t, address, true)
+	a.send(a.call("blocked", 1, string(make([]byte, 200)))) // one call is always taken
+	receive(t, "the call runs", started)
+	b.send(b.call("echo", 2, "waits"))
+	time.Sleep(20 * time.Millisecond)
+	if n := server.Stats().InFlight; n != 1 {
+		t.Errorf("%d calls are in flight", n)
+	}
+	close(release)
+	a.want(1, string(make([]byte, 200)))
+	b.want(2, "waits")
+	eventually(t, "all memory is given back", func() bool { return server.Stats().Memory == 0 })
+}
+
+func TestContextsTellOfTheirCall(t *testing.T) {
+	type seen struct {
+		left     time.Duration
+		deadline bool
+		info     string
+	}
+	saw := make(chan seen, 1)
+	look := raw("look", func(ctx context.Context, args, dst []byte) ([]byte, error) {
+		info, _ := rpc.Info(ctx)
+		deadline, ok := ctx.Deadline()
+		saw <- seen{time.Until(deadline), ok, fmt.Sprint(info.Service(), ".", info.Method(), " ", info.Priority(), " ", info.Dialect())}
+		return append(dst, args...), nil
+	})
+	_, address := listen(t, []rpc.Method{look}, rpc.TaskExpiry(0))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, opts := range dialects() {
+		if _, err := invoke(ctx, dial(t, "tcp", address, opts...), "look", ""); err != nil {
+			t.Fatal(err)
+		}
+		s := <-saw
+		if headers := name == "TTHeader" || len(name) > 5 && name[:6] == "header"; s.deadline != headers || headers && (s.left > time.Minute || s.left < 30*time.Second) {
+			t.Errorf("%s: %v left, %v", name, s.left, s.deadline)
+		}
+		if name == "TTHeader" && s.info != "S.look normal TTHeader" {
+			t.Errorf("%s: %s", name, s.info)
+		}
+	}
+	if _, ok := rpc.Info(t.Context()); ok {
+		t.Error("a context of the test is one of a call")
+	}
+}
+
+func TestDerivedContextsEndWithTheCall(t *testing.T) {
+	ended := make(chan error, 3)
+	derive := raw("derive", func(ctx context.Context, args, dst []byte) ([]byte, error) {
+		child, cancel := context.WithTimeout(context.WithValue(ctx, t, 1), time.Hour)
+		go func() { defer cancel(); <-child.Done(); ended <- child.Err() }()
+		stopped := context.AfterFunc(ctx, func() { ended <- nil })
+		if !stopped() {
+			t.Error("a function that was stopped in time runs")
+		}
+		context.AfterFunc(ctx, func() { ended <- context.Cause(ctx) })
+		return append(dst, args...), nil
+	})
+	_, address := listen(t, []rpc.Method{derive})
+	if _, err := invoke(t.Context(), dial(t, "tcp", address), "derive", ""); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := receive(t, "a context ends", ended); err != context.Canceled {
+			t.Errorf("ended by %v", err)
+		}
+	}
+}
+
+func TestInterceptorsSeeEveryForm(t *testing.T) {
+	var mu sync.Mutex
+	var seen []string
+	see := func(name string) rpc.ServerOption {
+		return rpc.Intercept(func(ctx context.Context, call rpc.CallInfo) (context.Context, func(error), error) {
+			if user, _ := call.Header("user"); user == "mallory" {
+				return nil, nil, &rpc.ApplicationException{Type: 77, Message: "not you"}
+			}
+			return context.WithValue(ctx, t, name), func(err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, fmt.Sprint(name, " ", call.Method(), " ", err))
+			}, nil
+		})
+	}
+	_, address := listen(t, formsOf(), see("outer"), see("inner"))
+	client := dial(t, "tcp", address, rpc.THeader(header.None))
+	for _, m := range formsOf() {
+		seen = nil
+		if err := rpc.Call(t.Context(), client, m.Name, &textArgs{"abc"}, new(textResult)); err != nil {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+		if err := rpc.Call(t.Context(), client, m.Name, &textArgs{"fail"}, new(textResult)); err == nil {
+			t.Errorf("%s does not fail", m.Name)
+		}
+		want := fmt.Sprintf("[inner %[1]s <nil> outer %[1]s <nil> inner %[1]s out of paper outer %[1]s out of paper]", m.Name)
+		mu.Lock()
+		if got := fmt.Sprint(seen); got != want {
+			t.Errorf("saw %s, want %s", got, want)
+		}
+		mu.Unlock()
+		var e *rpc.ApplicationException
+		err := rpc.Call(rpc.WithHeader(t.Context(), "user", "mallory"), client, m.Name, &textArgs{"abc"}, new(textResult))
+		if !errors.As(err, &e) || e.Type != 77 {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
