@@ -1,6 +1,6 @@
 // Package idl keeps the schema of IDL that changes while programs use it.
 //
-// A [Source] loads Thrift IDL from a file, from a directory or from memory, as its
+// A [Source] loads Thrift and FlatBuffers IDL from a file, from a directory or from memory, as its
 // [Origin] says. [Source.Reload] reads it anew, [Source.Watch] does so when files
 // have changed, and [Source.Replace] takes another origin. What was loaded is a [Set],
 // which never changes: whoever took one goes on with it, and the Source keeps

@@ -87,6 +87,9 @@ func TestServicesAreFoundWhereverTheyAre(t *testing.T) {
 		{idl.File(at("v2/shop.thrift"), thriftidl.IncludeDirs(dir)), "Shop", "ping two"},
 		{idl.File(at("v2/shop.thrift"), thriftidl.IncludeDirs(dir)), "Base", "ping"},
 		{memory(`service A { void a() }`), "A", "a"},
+		{idl.Memory(map[string][]byte{"a.fbs": []byte(`namespace x.y; table T {} rpc_service A { a(T):T; } rpc_service C { c(T):T; }`), "b.thrift": []byte(`service B { void b() }`)}), "A", "a"},
+		{idl.Memory(map[string][]byte{"a.fbs": []byte(`namespace x; table T {} rpc_service A { a(T):T; } namespace y; rpc_service A { b(x.T):x.T; }`)}), "y.A", "b"},
+		{idl.Memory(map[string][]byte{"a.fbs": []byte(`table T {} rpc_service A { a(T):T; }`), "b.thrift": []byte(`service B { void b() }`)}), "B", "b"},
 		{memory(`struct A {}`), "A", `idl: no service "A"; there are none`},
 	} {
 		if got := methods(t, open(t, test.origin).Set(), test.service); got != test.want {

@@ -9,32 +9,37 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
 // This file holds where IDL comes from.
 
-// Origin is where a Source finds IDL: [File], [Dir] or [Memory].
+// Origin is where a Source finds IDL: [File], [Dir] or [Memory]. Files whose names
+// end in .fbs are FlatBuffers, all others Thrift.
 type Origin struct {
 	roots func() ([]string, error) // the files to load, now
-	opts  []thriftidl.Option
+	opts  []LoadOption
 }
 
+// LoadOption changes how files are found. Those of fbsidl are of the same type.
+type LoadOption = thriftidl.Option
+
 // File is one file with what it includes.
-func File(path string, opts ...thriftidl.Option) Origin {
+func File(path string, opts ...LoadOption) Origin {
 	return Origin{func() ([]string, error) { return []string{path}, nil }, slices.Clone(opts)}
 }
 
 // maxFiles bounds the files of a directory.
 const maxFiles = 10_000
 
-// Dir is every file below a directory whose name ends in .thrift, with what
+// Dir is every file below a directory whose name ends in .thrift or .fbs, with what
 // these include. Includes are also searched in the directory itself. Files and
 // directories whose name begins with a dot are left out, and symbolic links to
 // directories below it are not followed. It is at most 10,000 files.
-func Dir(path string, opts ...thriftidl.Option) Origin {
-	opts = append([]thriftidl.Option{thriftidl.IncludeDirs(path)}, opts...)
+func Dir(path string, opts ...LoadOption) Origin {
+	opts = append([]LoadOption{thriftidl.IncludeDirs(path)}, opts...)
 	return Origin{func() ([]string, error) { return below(path) }, opts}
 }
 
@@ -49,7 +54,7 @@ func below(dir string) ([]string, error) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
-		case !d.IsDir() && strings.HasSuffix(d.Name(), ".thrift"):
+		case !d.IsDir() && (strings.HasSuffix(d.Name(), ".thrift") || isFBS(d.Name())):
 			if paths = append(paths, path); len(paths) > maxFiles {
 				return fmt.Errorf("idl: more than %d files below %s", maxFiles, dir)
 			}
@@ -57,7 +62,7 @@ func below(dir string) ([]string, error) {
 		return nil
 	})
 	if err == nil && len(paths) == 0 {
-		err = fmt.Errorf("idl: no .thrift file below %s", dir)
+		err = fmt.Errorf("idl: no .thrift or .fbs file below %s", dir)
 	}
 	return paths, err
 }
@@ -71,7 +76,7 @@ func Memory(files map[string][]byte) Origin {
 	}
 	sort.Strings(paths)
 	return Origin{func() ([]string, error) { return paths, nil },
-		[]thriftidl.Option{thriftidl.Sources(files), thriftidl.MemoryOnly()}}
+		[]LoadOption{thriftidl.Sources(files), thriftidl.MemoryOnly()}}
 }
 
 // load reads all. note gets each file that is read from the disk.
@@ -79,6 +84,30 @@ func (o Origin) load(note func(path string, text []byte)) (roots []string, files
 	if roots, err = o.roots(); err != nil {
 		return nil, nil, nil, err
 	}
-	files, list = thriftidl.LoadAll(roots, append(slices.Clone(o.opts), thriftidl.OnRead(note))...)
-	return roots, files, list, list.Err()
+	opts := append(slices.Clone(o.opts), thriftidl.OnRead(note))
+	var thrift, fbs []string
+	for _, path := range roots {
+		if isFBS(path) {
+			fbs = append(fbs, path)
+		} else {
+			thrift = append(thrift, path)
+		}
+	}
+	byThrift, list := thriftidl.LoadAll(thrift, opts...)
+	byFBS, more := fbsidl.LoadAll(fbs, opts...)
+	list = append(list, more...)
+	if list.Sort(); list.Err() != nil {
+		return nil, nil, list, list.Err()
+	}
+	for _, path := range roots {
+		from := &byThrift
+		if isFBS(path) {
+			from = &byFBS
+		}
+		files, *from = append(files, (*from)[0]), (*from)[1:]
+	}
+	return roots, files, list, nil
 }
+
+// isFBS reports whether the name of a file says that it is FlatBuffers IDL.
+func isFBS(path string) bool { return strings.HasSuffix(path, ".fbs") }

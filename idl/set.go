@@ -76,7 +76,8 @@ func (s *Set) Files() []*schema.File { return s.files }
 func (s *Set) Warnings() diag.List { return s.warnings }
 
 // Service returns the service of that name, or of that name and file, as in
-// "v2/shop.thrift:Shop", where the front of the path may be left out. Services of
+// "v2/shop.thrift:Shop", where the front of the path may be left out. The name may have
+// its package or namespace before it. Services of
 // included files are found too if the files of the origin have none of the name. The
 // error says which services there are, or which files have the name.
 func (s *Set) Service(name string) (*schema.Service, error) {
@@ -84,8 +85,12 @@ func (s *Set) Service(name string) (*schema.Service, error) {
 	if i := strings.LastIndexByte(name, ':'); i >= 0 {
 		path, service = name[:i], name[i+1:]
 	}
+	short := service[strings.LastIndexByte(service, '.')+1:]
 	var all []found
-	for _, f := range s.services[service] {
+	for _, f := range s.services[short] {
+		if short != service && f.service.FullName() != service {
+			continue
+		}
 		if path == "" || f.file.Path() == path || strings.HasSuffix(f.file.Path(), "/"+path) {
 			all = append(all, f)
 		}

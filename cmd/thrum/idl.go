@@ -10,6 +10,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/idl"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
 	"github.com/thrum-rpc/thrum/idl/protoidl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/schema"
@@ -22,8 +23,16 @@ func loadThrift(stderr io.Writer, path string, dirs []string) (*schema.File, err
 	if path == "" {
 		return nil, usageError("--idl is missing: it names the .thrift file")
 	}
+	if isFBS(path) {
+		return nil, foreign(path)
+	}
 	f, list := thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
 	return f, shown(stderr, list)
+}
+
+// foreign is the error of a command that has no use for FlatBuffers IDL.
+func foreign(path string) error {
+	return usageError(path + " is FlatBuffers IDL, of which this command knows nothing")
 }
 
 // shown shows errors of IDL on stderr and returns errReported if there are any.
@@ -39,14 +48,20 @@ func shown(stderr io.Writer, list diag.List) error {
 
 // loadAny reads path as the IDL that its extension names.
 func loadAny(path string, dirs []string) (*schema.File, diag.List) {
-	if isProto(path) {
+	switch {
+	case isProto(path):
 		return protoidl.Load(path, protoidl.IncludeDirs(dirs...))
+	case isFBS(path):
+		return fbsidl.Load(path, fbsidl.IncludeDirs(dirs...))
 	}
 	return thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
 }
 
 // isProto reports whether the name of an IDL file says that it is Protobuf's.
 func isProto(path string) bool { return strings.HasSuffix(path, ".proto") }
+
+// isFBS is isProto for FlatBuffers.
+func isFBS(path string) bool { return strings.HasSuffix(path, ".fbs") }
 
 // methodFlags name the IDL of methods.
 type methodFlags struct {

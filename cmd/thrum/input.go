@@ -91,6 +91,9 @@ func (f *idlFlags) declare(fs *flag.FlagSet) {
 
 // load reads the file, whose errors are shown on stderr.
 func (f *idlFlags) load(stderr io.Writer) (*schema.File, error) {
+	if isFBS(f.path) {
+		return nil, foreign(f.path)
+	}
 	file, list := loadAny(f.path, *f.dirs)
 	return file, shown(stderr, list)
 }

@@ -205,6 +205,22 @@ func TestCheckReadsProtobufByItsExtension(t *testing.T) {
 	}
 }
 
+func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.fbs")
+	if err := os.WriteFile(path, []byte("table A { b:B; }\nroot_type A;\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := expect(t, exitFailed, "check", path)
+	if !strings.Contains(out, "a.fbs:1:13: error: the type B is not declared [unknown-type]\n") {
+		t.Errorf("got %q", out)
+	}
+	for _, args := range [][]string{{"gen", path, "-o", "x"}, {"inspect", "--idl", path, "--type", "A"}} {
+		if _, stderr := expect(t, exitUsage, args...); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
+			t.Errorf("thrum %q: %q", args, stderr)
+		}
+	}
+}
+
 func TestCheckFindsIncludesInDirectories(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.thrift")

@@ -44,7 +44,7 @@ var House = Rules{
 		{"internal/archtest", nil},
 		{"schema", []string{"diag"}},
 		{"idl/...", []string{"idl/internal/...", "schema", "diag"}},
-		{"idl", []string{"idl/thriftidl", "schema", "diag"}},
+		{"idl", []string{"idl/fbsidl", "idl/thriftidl", "schema", "diag"}},
 		{"internal/plan", []string{"schema", "diag", "wire/..."}},
 		{"internal/lower", []string{"internal/plan", "schema", "diag", "wire/thriftwire"}},
 		{"internal/engine/jit/enter", nil},

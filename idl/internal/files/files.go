@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
 )
@@ -189,7 +190,9 @@ func (f *Finder) Include(from *File, name string, others ...string) (*File, *Not
 		if missing.Why == nil || err != errNone {
 			missing.Why = err
 		}
-		missing.Tried = append(missing.Tried, dir)
+		if !slices.Contains(missing.Tried, dir) {
+			missing.Tried = append(missing.Tried, dir)
+		}
 	}
 	return nil, missing
 }
