@@ -45,12 +45,13 @@ type Pair struct{ Key, Value string }
 // is framed binary.
 type Form struct {
 	Dialect   Dialect
-	Protocol  compact.Dialect  // of messages; 0 is the binary protocol
-	Transform header.Transform // of messages: Header alone has any
-	InOrder   bool             // tell the server of a dialect with headers that replies must keep the order
-	Headers   []Pair           // of each request, in dialects with headers and HTTP
-	Host      string           // of HTTP; "localhost" if it is empty
-	Path      string           // of HTTP; "/" if it is empty
+	Protocol  compact.Dialect    // of messages; 0 is the binary protocol
+	Transform header.Transform   // of messages: Header alone has any
+	InOrder   bool               // tell the server of a dialect with headers that replies must keep the order
+	Headers   []Pair             // of each request, in dialects with headers and HTTP
+	Numbered  []ttheader.IntPair // of each request, in TTHeader: what Kitex's clients send
+	Host      string             // of HTTP; "localhost" if it is empty
+	Path      string             // of HTTP; "/" if it is empty
 }
 
 // Ordered reports whether replies come in the order of requests: the dialect has
@@ -72,6 +73,8 @@ func (f *Form) check() error {
 		return fmt.Errorf("load: there is no dialect %d of the compact protocol", f.Protocol)
 	case f.Transform != header.None && (f.Dialect != Header || !f.Transform.Supported()):
 		return fmt.Errorf("load: %s does not compress by %s", f.Dialect, f.Transform)
+	case len(f.Numbered) > 0 && f.Dialect != TTHeader && f.Dialect != TTHeaderFramed:
+		return fmt.Errorf("load: %s has no headers with numbers", f.Dialect)
 	case len(f.Headers) > 0 && !f.hasHeaders() && f.Dialect != HTTP:
 		return fmt.Errorf("load: %s has no headers", f.Dialect)
 	}
@@ -148,7 +151,7 @@ func (f *Form) wrap(message []byte, at place) (r Request, err error) {
 	case Header:
 		return f.wrapHeader(message, at)
 	case TTHeader, TTHeaderFramed:
-		o := ttheader.Outgoing{Flags: ttheader.OutOfOrder}
+		o := ttheader.Outgoing{Flags: ttheader.OutOfOrder, Ints: f.Numbered}
 		if f.InOrder {
 			o.Flags = 0
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
@@ -120,6 +121,7 @@ func forms() map[string]load.Form {
 		"theader compact zstd":    {Dialect: load.Header, Protocol: compact.FBThrift, Transform: header.Zstd},
 		"ttheader":                {Dialect: load.TTHeader, Headers: []load.Pair{{Key: "isn", Value: "Test"}}},
 		"ttheader compact":        {Dialect: load.TTHeader, Protocol: compact.Apache},
+		"ttheader numbered":       {Dialect: load.TTHeader, Numbered: []ttheader.IntPair{{Key: ttheader.ToMethod, Value: "echo"}}},
 		"ttheader framed":         {Dialect: load.TTHeaderFramed},
 		"ttheader framed inorder": {Dialect: load.TTHeaderFramed, InOrder: true},
 		"http":                    {Dialect: load.HTTP, Headers: []load.Pair{{Key: "X-Test", Value: "yes"}}},

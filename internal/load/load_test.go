@@ -13,6 +13,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -216,6 +217,7 @@ func TestConfigurationsThatCannotBeAreRefused(t *testing.T) {
 		"compressed frame": {Requests: []load.Request{good}, Form: load.Form{Transform: header.Zlib}},
 		"snappy":           {Requests: []load.Request{good}, Form: load.Form{Dialect: load.Header, Transform: header.Snappy}},
 		"headers":          {Requests: []load.Request{good}, Form: load.Form{Headers: []load.Pair{{Key: "a", Value: "b"}}}},
+		"numbered headers": {Requests: []load.Request{good}, Form: load.Form{Dialect: load.Header, Numbered: []ttheader.IntPair{{Key: 1}}}},
 	} {
 		c.Network, c.Address = "tcp", "127.0.0.1:1"
 		if _, err := load.Run(t.Context(), c); err == nil || strings.Contains(err.Error(), "refused") {

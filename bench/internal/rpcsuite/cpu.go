@@ -173,9 +173,40 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 	}
 	var results []harness.Result
 	for _, name := range names {
-		results = append(results, summary(name, outcomes[name]))
+		r := summary(name, outcomes[name])
+		if _, isGo := goServers[g.servers[name]]; isGo && l.memory {
+			var err error
+			if r.Memory, err = l.allocations(g, name); err != nil {
+				return nil, err
+			}
+		}
+		results = append(results, r)
 	}
 	return results, nil
+}
+
+// allocations counts what a server in Go allocates for each request.
+func (l *lab) allocations(g *group, name string) (*harness.Memory, error) {
+	p, err := l.server(g.servers[name])
+	if err != nil {
+		return nil, err
+	}
+	var before, after usage
+	if err := p.ask(request{}, &before); err != nil {
+		return nil, err
+	}
+	o, err := l.run(p, g.job(name, 0, l.pace.window))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.ask(request{}, &after); err != nil {
+		return nil, err
+	}
+	n := float64(max(o.Replies, 1))
+	return &harness.Memory{
+		Allocs: float64(after.Allocations-before.Allocations) / n,
+		Bytes:  float64(after.Allocated-before.Allocated) / n,
+	}, nil
 }
 
 // check makes a few calls on one connection. The generator compares every
@@ -218,8 +249,12 @@ func (l *lab) print(g *group, r *harness.Result) {
 	if len(r.Samples) > 0 {
 		least = slices.Min(r.Samples)
 	}
-	fmt.Fprintf(l.out, "TIME %s %s cpu=%.0f least=%.0f p50=%.1fus p99=%.1fus calls/s=%.0f busy=%.2f\n",
+	fmt.Fprintf(l.out, "TIME %s %s cpu=%.0f least=%.0f p50=%.1fus p99=%.1fus calls/s=%.0f busy=%.2f",
 		g.Case("rpc", ""), r.Name, r.NS, least, r.Calls.P50/1e3, r.Calls.P99/1e3, r.Calls.Rate, r.Calls.Busy)
+	if r.Memory != nil {
+		fmt.Fprintf(l.out, " allocs=%.2f bytes=%.0f", r.Memory.Allocs, r.Memory.Bytes)
+	}
+	fmt.Fprintln(l.out)
 }
 
 // cpuWork measures all groups that the options select.

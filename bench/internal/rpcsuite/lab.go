@@ -21,6 +21,7 @@ type lab struct {
 	pace  pace
 
 	profiles string // a directory for CPU profiles, or ""
+	memory   bool   // count allocations too
 
 	dir                         string // of the native servers
 	serverCores, generatorCores []int

@@ -47,7 +47,7 @@ func marks(r *harness.Report) []harness.Mark {
 	most("overload, processor time of a refused call ÷ of a served one", f.value("overload", "overloaded", "refused/served"), 0.2)
 	least("worker queue, its slowest case, tasks/s", f.slowestQueue(), 3e6)
 	most("echo of 1 MiB, bytes allocated for each", f.value("large", forms[0], "allocated"), 64<<10)
-	most("echo of 1 MiB, time in user space in copies of a MiB", f.value("large", forms[0], "copies"), 0.5)
+	most("echo of 1 MiB, time in user space in copies of a MiB", f.value("large", forms[0], "copies"), 1)
 	most("idle connection, bytes resident", f.value("idle-memory", forms[0], "resident"), 6<<10)
 	return list
 }
