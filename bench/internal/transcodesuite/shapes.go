@@ -94,8 +94,9 @@ func shapes() ([]*shape, error) {
 	if err != nil {
 		return nil, err
 	}
+	medium.limit = limit{fromJSON: nestingFromJSON, toJSON: nestingToJSON}
 	kitexOrder := *medium
-	kitexOrder.name, kitexOrder.kitex = "kitex-order", true
+	kitexOrder.name, kitexOrder.kitex, kitexOrder.limit = "kitex-order", true, limit{}
 	kitexOrder.message = fastMessage(nesting())
 	large, err := newShape("large", file.Struct("Nestings"), nestings(), 8+many*6455+1)
 	if err != nil {
