@@ -84,8 +84,8 @@ func (c *serverConn) admit(call *serverCall) refusal {
 		return refusal{cause: RefusedStopping}
 	}
 	if s.opt.overloaded != nil {
-		if err := s.opt.overloaded(CallInfo{c.contextOf(call, call.generation())}); err != nil {
-			return refusal{RefusedOverload, &ApplicationException{Type: LoadShedding, Message: err.Error()}}
+		if e := c.askOverloaded(call); e != nil {
+			return refusal{RefusedOverload, e}
 		}
 	}
 	inFlight := s.inFlight.Add(1)
@@ -99,6 +99,21 @@ func (c *serverConn) admit(call *serverCall) refusal {
 		return refusal{cause: RefusedRate}
 	}
 	return refusal{}
+}
+
+// askOverloaded asks the user's function, and returns what the client is told
+// if it refuses the call or panics.
+func (c *serverConn) askOverloaded(call *serverCall) (e *ApplicationException) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.panicked(call.method, p)
+			e = exceptionf(LoadShedding, "panic where the load was to be judged")
+		}
+	}()
+	if err := c.srv.opt.overloaded(CallInfo{c.contextOf(call, call.generation())}); err != nil {
+		return &ApplicationException{Type: LoadShedding, Message: err.Error()}
+	}
+	return nil
 }
 
 // setTimes sets how long a call may wait and run: the client's word on its

@@ -22,14 +22,16 @@ type callContext struct {
 	due        int64 // on the server's clock; 0 for none
 	dialect    transport.Dialect
 
-	mu     sync.Mutex
-	done   chan struct{}
-	err    error
-	after  map[*func()]struct{} // to be called when it ends
-	ended  []func(error)        // of interceptors
-	in     *metadata            // read from the call's headers when first asked for
-	out    []transport.Pair     // to be sent with the reply
-	closed bool                 // the reply has been encoded
+	mu       sync.Mutex
+	done     chan struct{}
+	err      error
+	after    map[*func()]struct{} // to be called when it ends
+	ended    []func(error)        // of interceptors
+	finished bool                 // answered, and interceptors told
+	outcome  error                // the handler's, once finished
+	in       *metadata            // read from the call's headers when first asked for
+	out      []transport.Pair     // to be sent with the reply
+	closed   bool                 // the reply has been encoded
 }
 
 // contextOf returns the context of the call of that generation, or nil if it
@@ -147,11 +149,21 @@ func (x *callContext) finish(err error) {
 	x.end(reason)
 	x.mu.Lock()
 	ended := x.ended
-	x.ended = nil
+	x.ended, x.finished, x.outcome = nil, true, err
 	x.mu.Unlock()
 	for i := len(ended) - 1; i >= 0; i-- {
-		ended[i](err)
+		x.tell(ended[i], err)
 	}
+}
+
+// tell tells an interceptor how the call has ended.
+func (x *callContext) tell(ended func(error), err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.conn.panicked(x.method, p)
+		}
+	}()
+	ended(err)
 }
 
 // CallInfo is what a server knows of a call beside its arguments. It is valid
@@ -187,15 +199,27 @@ func (i CallInfo) Priority() Priority { return i.x.priority }
 // answered, or nil. An error answers the call instead of the handler.
 type Interceptor func(ctx context.Context, call CallInfo) (inner context.Context, ended func(err error), err error)
 
+// whenFinished calls ended when the call has been answered, which it may have
+// been meanwhile, because its time has passed.
+func (x *callContext) whenFinished(ended func(error)) {
+	x.mu.Lock()
+	finished := x.finished
+	if !finished {
+		x.ended = append(x.ended, ended)
+	}
+	x.mu.Unlock()
+	if finished {
+		x.tell(ended, x.outcome)
+	}
+}
+
 // intercept asks the interceptors in their order.
 func (s *Server) intercept(x *callContext) (context.Context, error) {
 	var ctx context.Context = x
 	for _, f := range s.opt.interceptors {
 		inner, ended, err := f(ctx, CallInfo{x})
 		if ended != nil {
-			x.mu.Lock()
-			x.ended = append(x.ended, ended)
-			x.mu.Unlock()
+			x.whenFinished(ended)
 		}
 		if err != nil {
 			return nil, err

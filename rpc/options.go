@@ -183,8 +183,8 @@ func ExtraWorkers(p Priority, n int) ServerOption {
 	})
 }
 
-// MaxQueue limits the calls that wait for a worker; default 65,536. A call
-// beyond it is answered with LoadShedding.
+// MaxQueue limits the calls of each priority that wait for a worker; default
+// 65,536. A call beyond it is answered with LoadShedding.
 func MaxQueue(n int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxQueue = max(n, 1) })
 }

@@ -94,13 +94,14 @@ func (r Responder) reply(appendResult func(*form, *result) error) bool {
 		return false
 	}
 	ctx := call.ctx.Load()
-	var out reply
-	var err error
-	if call.oneway {
-		err = appendResult(&call.form, &result{room: cutSize})
-	} else {
-		out, err = c.encode(call, ctx, func(r *result) error { return appendResult(&call.form, r) })
-	}
+	returned := false
+	defer func() {
+		if !returned { // what appends the result has ended the goroutine
+			c.complete(call, c.failure(call, errHandlerExit))
+		}
+	}()
+	out, err := c.encodeGuarded(call, ctx, appendResult)
+	returned = true
 	if ctx != nil {
 		ctx.finish(err)
 	}
@@ -109,6 +110,20 @@ func (r Responder) reply(appendResult func(*form, *result) error) bool {
 	}
 	c.complete(call, out)
 	return true
+}
+
+// encodeGuarded returns the reply with the result that appendResult appends. A
+// panic becomes an error.
+func (c *serverConn) encodeGuarded(call *serverCall, ctx *callContext, appendResult func(*form, *result) error) (out reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			out, err = reply{}, c.panicked(call.method, p)
+		}
+	}()
+	if call.oneway {
+		return reply{}, appendResult(&call.form, &result{room: cutSize})
+	}
+	return c.encode(call, ctx, func(r *result) error { return appendResult(&call.form, r) })
 }
 
 // second notes that a call is answered again, unless it has expired meanwhile.

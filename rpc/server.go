@@ -49,7 +49,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*serverConn]struct{} // with those that are being refused
 	served    int                      // conns without those that are being refused
-	empty     chan struct{}            // closed when stopping and no connection is left; made by the first Shutdown
+	empty     chan struct{}            // closed once the server is stopping and no connection is left
 }
 
 // NewServer returns a server without services. See the ServerOption and
@@ -68,6 +68,7 @@ func NewServer(opts ...ServerOption) *Server {
 		s.opt.logger = slog.Default()
 	}
 	s.registry.Store(&registry{})
+	s.empty = make(chan struct{})
 	s.sweeper.srv = s
 	s.pool = workers.New(workers.Options{Workers: s.opt.workers, Extra: s.opt.extra, MaxQueue: s.opt.maxQueue})
 	s.newOverload()
@@ -185,9 +186,18 @@ func (s *Server) remove(c *serverConn) {
 	if !c.refuse {
 		s.served--
 	}
-	if len(s.conns) == 0 && s.empty != nil {
+	s.checkEmpty()
+}
+
+// checkEmpty closes empty when it is time. s.mu is held.
+func (s *Server) checkEmpty() {
+	if !s.stopping.Load() || len(s.conns) > 0 {
+		return
+	}
+	select {
+	case <-s.empty:
+	default:
 		close(s.empty)
-		s.empty = nil
 	}
 }
 
@@ -204,14 +214,7 @@ func (s *Server) stop() ([]*serverConn, <-chan struct{}) {
 	for c := range s.conns {
 		conns = append(conns, c)
 	}
-	if len(conns) == 0 {
-		empty := make(chan struct{})
-		close(empty)
-		return nil, empty
-	}
-	if s.empty == nil {
-		s.empty = make(chan struct{})
-	}
+	s.checkEmpty()
 	return conns, s.empty
 }
 

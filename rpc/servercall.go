@@ -324,7 +324,7 @@ func (c *serverConn) full(size int) bool {
 		return false
 	}
 	limit := c.srv.opt.maxFrame + framed.HeaderSize
-	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.out.size+c.spare.size > limit
+	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.clogged.Load()
 }
 
 // starved tells whether all connections together hold as much as they may: one

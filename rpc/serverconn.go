@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -65,13 +66,16 @@ type serverConn struct {
 	anyOrder   bool // that it takes them in any order
 	outOfOrder bool // replies go out as they complete
 
+	clogged atomic.Bool // unsent exceeds its limit; written with mu held
+
 	mu       sync.Mutex
 	room     sync.Cond // signalled when a call has left and when the connection ends
 	calls    callList
 	order    orderList
 	out      outQueue
 	spare    outQueue      // what is being written, or an empty one
-	waiting  []*serverCall // for others of the connection to end, if they run one by one
+	waiting  []*serverCall // for others of the connection to end, or for the client to read
+	unsent   int           // bytes of replies that are complete and not written
 	running  int           // calls that the workers have
 	inFlight int
 	bytes    int // of requests in flight
@@ -96,9 +100,27 @@ func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {
 // errRefused ends the reading of a connection that is refused.
 var errRefused = errors.New("too many connections")
 
+// errLoopEnded ends a connection whose loop has ended in the middle of a turn.
+var errLoopEnded = errors.New("a callback has ended the goroutine that reads the connection")
+
 // loop is the connection's read goroutine.
 func (c *serverConn) loop() {
+	returned := false
+	defer func() {
+		if !returned {
+			go func() {
+				c.endTurn()
+				c.over(errLoopEnded)
+			}()
+		}
+	}()
 	err := c.readCalls()
+	returned = true
+	c.over(err)
+}
+
+// over ends a connection from which no more calls are read, because of err.
+func (c *serverConn) over(err error) {
 	c.mu.Lock()
 	if !c.finished {
 		c.ended(err)
@@ -146,7 +168,7 @@ func (c *serverConn) ended(err error) {
 // sent, rather than because it ended.
 func isProtocolError(err error) bool {
 	var fault *diag.Fault
-	return errors.As(err, &fault) || errors.Is(err, errRefused) || isTimeout(err)
+	return errors.As(err, &fault) || errors.Is(err, errRefused) || err == errLoopEnded || isTimeout(err)
 }
 
 // isTimeout reports whether a deadline of the connection has passed.
@@ -360,7 +382,7 @@ func (c *serverConn) announce() {
 	if b, err := o.Append(buf.b); err == nil {
 		buf.b = b
 		ttheader.Seal(buf.b, 0)
-		c.srv.memory.Add(int64(len(buf.b)))
+		c.hold(len(buf.b))
 		c.out.add(buf)
 		c.kick()
 	}
@@ -389,6 +411,7 @@ func (c *serverConn) die() {
 		c.order.pop()
 		c.answered(call)
 	}
+	c.hold(-c.out.size)
 	c.out.release()
 	c.room.Broadcast()
 }

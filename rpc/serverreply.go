@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,6 +27,9 @@ type reply struct {
 
 // size returns the bytes of the reply.
 func (r *reply) size() int {
+	if r.buf == nil {
+		return 0
+	}
 	n := len(r.buf.b)
 	for _, c := range r.cuts {
 		n += len(c.Data)
@@ -175,35 +179,76 @@ func (c *serverConn) ranOut(call *serverCall) {
 	if call.withWorker {
 		call.withWorker = false
 		c.running--
-		c.runNext()
 	}
+	c.runWaiting()
 	c.leave(call)
 	c.finish()
 }
 
-// runNext hands a call that has waited for others of its connection to the workers. c.mu is held.
-func (c *serverConn) runNext() {
-	if len(c.waiting) == 0 {
-		return
+// mustWait takes a call back from a worker if the connection holds too many
+// replies that its client does not read, and reports whether it has.
+func (c *serverConn) mustWait(call *serverCall) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.clogged.Load() || c.dead || c.mayPass(call) {
+		return false
 	}
-	call := c.waiting[0]
-	c.waiting[0] = nil
-	c.waiting = c.waiting[1:]
-	c.running++
-	call.withWorker = true
-	call.arrived = c.srv.clock() // it has waited for its connection, not for a worker
-	if c.srv.pool.Submit(int(call.priority)-1, call) == 0 {
-		go c.refuseTask(call)
+	if call.withWorker {
+		call.withWorker = false
+		c.running--
+	}
+	c.waiting = append(c.waiting, call)
+	c.runWaiting()
+	return true
+}
+
+// mayPass reports whether a call may run though the connection is clogged:
+// the one for whose reply the others wait, if these are what clogs it. c.mu is held.
+func (c *serverConn) mayPass(call *serverCall) bool {
+	return c.order.head == call && c.out.size+c.spare.size <= c.srv.opt.maxFrame
+}
+
+// runWaiting hands calls that have waited for others of their connection, or
+// for its client, to the workers, as many as may run now. c.mu is held.
+func (c *serverConn) runWaiting() {
+	limit := c.srv.opt.maxConcurrent
+	for len(c.waiting) > 0 && (limit == 0 || c.running < limit) {
+		i := 0
+		if c.clogged.Load() {
+			if i = slices.IndexFunc(c.waiting, c.mayPass); i < 0 {
+				return
+			}
+		}
+		call := c.waiting[i]
+		c.waiting = slices.Delete(c.waiting, i, i+1)
+		c.running++
+		call.withWorker = true
+		call.arrived = c.srv.clock() // it has waited for its connection, not for a worker
+		if c.srv.pool.Submit(int(call.priority)-1, call) == 0 {
+			go c.refuseTask(call)
+		}
 	}
 }
 
-// dropWaiting gives up the calls that wait for others of their connection. c.mu is held.
+// dropWaiting gives up the calls that wait, after the connection has died. c.mu is held.
 func (c *serverConn) dropWaiting() {
 	for _, call := range c.waiting {
-		call.claim(call.generation(), claimed)
+		if call.claim(call.generation(), claimed) {
+			c.queueReply(call, reply{})
+		}
 		c.leave(call)
 	}
 	c.waiting = nil
+}
+
+// hold counts bytes of replies that are complete and not written, or no longer
+// if n is negative. c.mu is held.
+func (c *serverConn) hold(n int) {
+	c.srv.memory.Add(int64(n))
+	c.unsent += n
+	if clogged := c.unsent > c.srv.opt.maxFrame; clogged != c.clogged.Load() {
+		c.clogged.Store(clogged)
+	}
 }
 
 // queueReply queues a call's reply, and those that waited for it. c.mu is held.
@@ -213,6 +258,7 @@ func (c *serverConn) queueReply(call *serverCall, out reply) {
 		return
 	}
 	call.ready, call.reply = true, out
+	c.hold(out.size())
 	if c.outOfOrder {
 		c.send(call)
 		return
@@ -220,6 +266,9 @@ func (c *serverConn) queueReply(call *serverCall, out reply) {
 	for first := c.order.head; first != nil && first.ready; first = c.order.head {
 		c.order.pop()
 		c.send(first)
+	}
+	if c.clogged.Load() {
+		c.runWaiting() // the first of them may be next
 	}
 }
 
@@ -229,9 +278,9 @@ func (c *serverConn) send(call *serverCall) {
 	call.reply = reply{}
 	switch {
 	case c.dead || out.buf == nil:
+		c.hold(-out.size())
 		c.srv.discard(out)
 	default:
-		c.srv.memory.Add(int64(out.size()))
 		c.out.addReply(out, call.block)
 	}
 	c.leave(call)
@@ -239,9 +288,10 @@ func (c *serverConn) send(call *serverCall) {
 
 // answered notes that a call's reply will never be sent. c.mu is held.
 func (c *serverConn) answered(call *serverCall) {
-	c.srv.discard(call.reply)
-	call.reply = reply{}
 	if call.ready {
+		c.hold(-call.reply.size())
+		c.srv.discard(call.reply)
+		call.reply = reply{}
 		c.leave(call)
 		return
 	}
@@ -313,8 +363,9 @@ func (c *serverConn) writeRest(written int) error {
 
 // wrote notes that everything was written, or that it cannot be. c.mu is held.
 func (c *serverConn) wrote(err error) {
-	c.srv.memory.Add(-int64(c.spare.size))
+	c.hold(-c.spare.size)
 	c.spare.release()
+	c.runWaiting()
 	c.room.Signal()
 	if err != nil && !c.dead {
 		c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
@@ -327,13 +378,22 @@ func (c *serverConn) wrote(err error) {
 
 // expire answers the calls whose time has passed, and reports whether the
 // sweeper must look again.
-func (c *serverConn) expire(now int64) bool {
+func (c *serverConn) expire(now int64) (again bool) {
+	var late []*callContext
+	defer func() {
+		for _, ctx := range late { // their interceptors are the user's
+			ctx.finish(context.DeadlineExceeded)
+		}
+	}()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var next *serverCall
 	for call := c.calls.head; call != nil; call = next {
 		next = call.next
 		if call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired) {
+			if ctx := call.ctx.Load(); ctx != nil {
+				late = append(late, ctx)
+			}
 			c.expired(call)
 		}
 	}
@@ -345,9 +405,6 @@ func (c *serverConn) expire(now int64) bool {
 // expired answers a call that the sweeper has claimed. c.mu is held.
 func (c *serverConn) expired(call *serverCall) {
 	c.srv.counts.refused[RefusedExpired].Add(1)
-	if ctx := call.ctx.Load(); ctx != nil {
-		ctx.finish(context.DeadlineExceeded)
-	}
 	// The handler of a callback or future may never end, and may look at the
 	// arguments for ever.
 	call.lost = call.method.form != formPlain

@@ -98,6 +98,18 @@ func (c *serverConn) refuseTask(call *serverCall) {
 // when the call is answered, whether it has returned or not.
 func (c *serverConn) runCallback(call *serverCall) {
 	r, m := Responder{c, call, call.generation()}, call.method
+	returned := false
+	defer func() {
+		if !returned {
+			c.brokeOff(m, r, recover())
+		}
+	}()
+	c.callback(call, m, r)
+	returned = true
+}
+
+// callback asks the interceptors and calls the handler.
+func (c *serverConn) callback(call *serverCall, m *Method, r Responder) {
 	p, b := call.form.protocol, call.args
 	if len(c.srv.opt.interceptors) > 0 {
 		if x := c.contextOf(call, r.generation); x != nil {
@@ -107,7 +119,6 @@ func (c *serverConn) runCallback(call *serverCall) {
 			}
 		}
 	}
-	defer c.recovered(m, r)
 	if m.typed.callback != nil {
 		m.typed.callback(p, b, r)
 	} else if args, ok := binaryArgs(m, p, b, r); ok {
@@ -115,12 +126,18 @@ func (c *serverConn) runCallback(call *serverCall) {
 	}
 }
 
-// recovered answers a call whose handler has panicked, as a deferred function.
-func (c *serverConn) recovered(m *Method, r Responder) {
-	if p := recover(); p != nil {
-		r.Fail(c.panicked(m, p))
+// brokeOff answers a call whose handler has panicked with p, or has ended its
+// goroutine by runtime.Goexit if p is nil.
+func (c *serverConn) brokeOff(m *Method, r Responder, p any) {
+	if p == nil {
+		r.Fail(errHandlerExit)
+		return
 	}
+	r.Fail(c.panicked(m, p))
 }
+
+// errHandlerExit is the error of a handler that called runtime.Goexit.
+var errHandlerExit = &ApplicationException{Type: InternalError, Message: "the handler ended its goroutine"}
 
 // binaryArgs returns the arguments in the binary protocol, or answers why it cannot.
 func binaryArgs(m *Method, p compact.Dialect, b []byte, r Responder) ([]byte, bool) {
@@ -145,6 +162,9 @@ func (call *serverCall) Run() {
 		c.handled(call)
 		return
 	}
+	if c.clogged.Load() && c.mustWait(call) {
+		return
+	}
 	if cause := s.late(call, s.clock()); cause != 0 {
 		c.refuseCall(call, refusal{cause: cause})
 		return
@@ -162,7 +182,7 @@ func (call *serverCall) Run() {
 	returned := false
 	defer func() {
 		if !returned { // the handler ended the goroutine by runtime.Goexit
-			c.answer(ctx, call, reply{}, exceptionf(InternalError, "the handler ended its goroutine"))
+			c.answer(ctx, call, reply{}, errHandlerExit)
 		}
 	}()
 	out, err := c.serve(ctx, call)
@@ -175,7 +195,18 @@ func (c *serverConn) runFuture(ctx *callContext, call *serverCall) {
 	// When the handler returns, the call may be another one.
 	r, m := Responder{c, call, ctx.generation}, call.method
 	p, b := call.form.protocol, call.args
-	defer c.recovered(m, r)
+	returned := false
+	defer func() {
+		if !returned {
+			c.brokeOff(m, r, recover())
+		}
+	}()
+	c.future(ctx, m, p, b, r)
+	returned = true
+}
+
+// future asks the interceptors and calls the handler.
+func (c *serverConn) future(ctx *callContext, m *Method, p compact.Dialect, b []byte, r Responder) {
 	inner, err := c.srv.intercept(ctx)
 	if err != nil {
 		r.Fail(err)
@@ -274,8 +305,14 @@ func (c *serverConn) panicked(m *Method, p any) error {
 	return exceptionf(InternalError, "panic in %s", m.Name) // the value may hold secrets
 }
 
-// failure returns the reply that tells the client of a handler's error.
-func (c *serverConn) failure(call *serverCall, err error) reply {
+// failure returns the reply that tells the client of a handler's error. An
+// error that holds a nil pointer is no rare mistake, and its methods panic.
+func (c *serverConn) failure(call *serverCall, err error) (out reply) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = c.exceptionReply(call, exceptionf(InternalError, "an error of type %T without a message", err), exHandler, nil)
+		}
+	}()
 	if call.oneway {
 		c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", call.name, err))
 		return reply{}

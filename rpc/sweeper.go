@@ -40,11 +40,15 @@ func (s *sweeper) run() {
 	defer ticker.Stop()
 	var round []*serverConn
 	for idle := 0; ; {
-		<-ticker.C
+		select {
+		case <-ticker.C:
+		case <-s.srv.empty:
+			return
+		}
 		s.mu.Lock()
 		round, s.conns = s.conns, round[:0]
 		if len(round) == 0 {
-			if idle++; idle > sweepRounds || s.srv.stopping.Load() {
+			if idle++; idle > sweepRounds {
 				s.running = false
 				s.mu.Unlock()
 				return

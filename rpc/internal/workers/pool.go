@@ -33,8 +33,9 @@ type Options struct {
 	// Extra workers serve one priority only, so that it advances while the
 	// others are busy. They run when no shared worker is free.
 	Extra [Priorities]int
-	// MaxQueue limits the tasks that wait, over all priorities; 0 means no
-	// limit. A task that a worker is on its way for waits too.
+	// MaxQueue limits the tasks of each priority that wait, so that what is
+	// stuck in one keeps out no other; 0 means no limit. A task that a worker
+	// is on its way for waits too.
 	MaxQueue int
 }
 
@@ -93,13 +94,12 @@ func (p *Pool) Submit(priority int, tasks ...Task) (taken int) {
 		priority = Normal
 	}
 	p.mu.Lock()
-	waiting := int(p.waiting.Load())
 	taken = len(tasks)
 	switch {
 	case p.closed:
 		taken = 0
 	case p.maxQueue > 0:
-		taken = min(taken, p.maxQueue-waiting)
+		taken = min(taken, p.maxQueue-p.queues[priority].n)
 	}
 	p.stats.Submitted += uint64(taken)
 	p.stats.Refused += uint64(len(tasks) - taken)
@@ -107,7 +107,7 @@ func (p *Pool) Submit(priority int, tasks ...Task) (taken int) {
 		p.mu.Unlock()
 		return 0
 	}
-	waiting += taken
+	waiting := int(p.waiting.Load()) + taken
 	p.waiting.Store(int64(waiting))
 	p.stats.MostWaiting = max(p.stats.MostWaiting, waiting)
 	if p.queues[priority].push(tasks[:taken]) {

@@ -331,10 +331,15 @@ func TestAFullQueueTakesTheFirstTasks(t *testing.T) {
 			}
 		}
 		wantStats(t, p, "full", func(s Stats) bool { return s.Waiting == 10 && s.MostWaiting == 10 && s.Refused == 11 })
+		for _, other := range []int{HighImportant, BestEffort} {
+			if got := p.Submit(other, batch[0]); got != 1 {
+				t.Errorf("priority %d has no room because another has none", other)
+			}
+		}
 		release()
 		synctest.Wait()
-		if ran != 10 {
-			t.Errorf("%d tasks ran, want 10", ran)
+		if ran != 12 {
+			t.Errorf("%d tasks ran, want 12", ran)
 		}
 	})
 }
