@@ -372,7 +372,9 @@ func (c *serverConn) drain() {
 
 // announce tells a client that multiplexes TTHeader that the server is
 // stopping, as Kitex does: in a frame that answers no call. Others learn it from their
-// next reply, if its dialect has a way to say so. c.mu is held.
+// next reply, if its dialect has a way to say so. The frame holds no message: the client
+// of Kitex 0.16 panics on one that does, and loses its calls; without one it ignores the frame.
+// c.mu is held.
 func (c *serverConn) announce() {
 	if c.form.dialect != transport.TTHeader || !c.anyOrder || c.dead || c.finished {
 		return

@@ -3,13 +3,13 @@ module github.com/thrum-rpc/thrum/contrib/kitex
 go 1.25.0
 
 require (
+	github.com/bytedance/gopkg v0.1.4
 	github.com/cloudwego/gopkg v0.2.0
 	github.com/cloudwego/kitex v0.16.3
 	github.com/thrum-rpc/thrum v0.0.0
 )
 
 require (
-	github.com/bytedance/gopkg v0.1.4 // indirect
 	github.com/bytedance/sonic v1.15.0 // indirect
 	github.com/bytedance/sonic/loader v0.5.0 // indirect
 	github.com/cloudwego/base64x v0.1.6 // indirect
