@@ -16,6 +16,7 @@ type Refusal uint8
 
 const (
 	RefusedConnection  Refusal = iota + 1 // MaxConnections
+	RefusedInsecure                       // TLS is required, and the client speaks in the clear
 	RefusedMessage                        // a message that cannot be read, is too large, or is no call
 	RefusedMethod                         // no such method
 	RefusedStopping                       // the server is shutting down
@@ -39,6 +40,7 @@ var refusalTexts = [refusals]struct {
 	message   string
 }{
 	RefusedConnection:  {LoadShedding, 1, "connections", "too many connections"},
+	RefusedInsecure:    {UnsupportedClientType, 28, "insecure", "this server requires TLS"},
 	RefusedMessage:     {ProtocolError, 28, "message", "the message cannot be read"},
 	RefusedMethod:      {UnknownMethod, 25, "method", "no such method"},
 	RefusedStopping:    {InternalError, 5, "stopping", "the server is shutting down"},

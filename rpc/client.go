@@ -12,6 +12,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -36,6 +37,12 @@ type Client struct {
 	seq              atomic.Int32  // of the last call
 	dialing          chan struct{} // holds a token; a lock that waiting for can be given up
 
+	// Of HTTP, instead of the connections below.
+	http       *thrifthttp.Client
+	posts      atomic.Int64       // calls that wait
+	posting    context.Context    // of all calls
+	endPosting context.CancelFunc // which Close calls
+
 	mu     sync.Mutex
 	closed bool
 	conn   *clientConn // that new calls use; nil if one must be made
@@ -56,6 +63,12 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 	if err := c.opt.form.check(); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
 	}
+	if c.opt.form.dialect == transport.HTTP {
+		if err := c.newHTTP(); err != nil {
+			return nil, &Error{Stage: StageDial, Err: err}
+		}
+		return c, nil
+	}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
 	}
@@ -72,6 +85,10 @@ func (c *Client) Close() error {
 	c.mu.Unlock()
 	for cc := range conns {
 		cc.fail(StageRead, ErrClientClosed)
+	}
+	if c.http != nil {
+		c.endPosting()
+		c.http.Close()
 	}
 	return nil
 }
@@ -95,6 +112,9 @@ func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 	}
 	if err := c.encode(ctx, p); err != nil {
 		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
+	}
+	if c.http != nil {
+		return c.post(ctx, p)
 	}
 	for {
 		cc, err := c.connection(ctx)
@@ -126,6 +146,11 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 	case p.reply == nil: // oneway
 		return nil
 	}
+	return p.result()
+}
+
+// result reads the reply of a call.
+func (p *pendingCall) result() error {
 	defer p.block.Release()
 	if p.status != nil {
 		return p.status
@@ -171,7 +196,9 @@ func (c *Client) encode(ctx context.Context, p *pendingCall) error {
 		}
 	}
 	buf := c.buffers.get()
-	b, message := f.begin(buf.b, t, p.name, p.seq, requestHeads(ctx, f.dialect))
+	heads := requestHeads(ctx, f.dialect)
+	p.heads = heads.pairs
+	b, message := f.begin(buf.b, t, p.name, p.seq, heads)
 	b, err := c.appendArgs(b, &f, p.invocation)
 	if size := len(b) - message; err == nil && size > c.opt.maxFrame {
 		err = diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", size, c.opt.maxFrame))
@@ -233,7 +260,7 @@ func (c *Client) connection(ctx context.Context) (*clientConn, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.opt.dialTimeout)
 		defer cancel()
 	}
-	nc, err := c.opt.dial(ctx, c.network, c.address)
+	nc, err := c.dialTLS(ctx)
 	if err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
 			err = fmt.Errorf("%w: %w", ctx.Err(), err)

@@ -23,6 +23,7 @@ type pendingCall struct {
 	invocation *Invocation
 	name       string // as sent
 	request    *buffer
+	heads      []transport.Pair // that HTTP has beside the message
 	seq        int32
 	heard      uint64 // reads that the connection had done when the call was queued
 	done       chan struct{}

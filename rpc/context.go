@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"sync"
 	"time"
@@ -185,6 +186,10 @@ func (i CallInfo) Service() string { return i.x.method.service }
 
 // Remote returns the client's address.
 func (i CallInfo) Remote() net.Addr { return i.x.conn.remote }
+
+// TLS returns what TLS knows of the connection, the client's certificates
+// among it; nil for calls in the clear.
+func (i CallInfo) TLS() *tls.ConnectionState { return i.x.conn.tls }
 
 // Dialect returns how the call travelled.
 func (i CallInfo) Dialect() transport.Dialect { return i.x.dialect }

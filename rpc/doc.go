@@ -3,8 +3,8 @@
 // A [Server] serves any stream listener (TCP, Unix sockets, memory) and finds
 // out from a connection's first bytes which dialect it speaks: strict binary
 // and compact (of Apache and of fbthrift) with and without frames,
-// fbthrift's header transport with both protocols, zlib and zstd, and CloudWeGo's
-// TTHeader. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
+// fbthrift's header transport with both protocols, zlib and zstd, CloudWeGo's
+// TTHeader, and posts over HTTP/1.1 and HTTP/2, each of them in the clear and, with the option TLS, inside TLS. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
 // its options choose, that any number of goroutines share.
 //
 // Generated code meets this package in a few types: [Caller] is what a
@@ -25,6 +25,6 @@
 // defaults that are safe on an open port; no memory is reserved for a length
 // that a peer merely claims.
 //
-// The package must not know IDL, HTTP or how a struct is encoded. What handlers
+// The package must not know IDL, how HTTP is spoken or how a struct is encoded. What handlers
 // and callers see is the binary protocol; structs of the compact one are rewritten on the way.
 package rpc

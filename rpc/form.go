@@ -53,7 +53,7 @@ func (f *form) check() error {
 		return fmt.Errorf("requests cannot be compressed by %s", f.transform)
 	}
 	switch {
-	case f.protocol == 0 || f.dialect == transport.Header:
+	case f.protocol == 0 || f.dialect == transport.Header || f.dialect == transport.HTTP:
 		return nil
 	case !f.protocol.Valid():
 		return fmt.Errorf("there is no dialect %d of the compact protocol", f.protocol)
@@ -71,6 +71,9 @@ func (f *form) check() error {
 func (f *form) hasHeaders() bool {
 	return f.dialect == transport.Header || f.dialect == transport.TTHeader
 }
+
+// carriesPairs tells whether keys and values travel beside a message.
+func (f *form) carriesPairs() bool { return f.hasHeaders() || f.dialect == transport.HTTP }
 
 // scanner returns what finds the messages of the dialect, which have limit
 // bytes at most, without headers.

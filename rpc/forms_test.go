@@ -227,9 +227,11 @@ func TestAHandlerThatNeverAnswersIsAnsweredFor(t *testing.T) {
 				t.Errorf("afterwards: %q, %v", got, err)
 			}
 		}
-		if s := server.Stats(); s.Refused[rpc.RefusedExpired] != 2 || s.SecondReplies != 0 || s.Memory != 0 {
+		if s := server.Stats(); s.Refused[rpc.RefusedExpired] != 2 || s.SecondReplies != 0 {
 			t.Errorf("%+v", s)
 		}
+		// A client may have a reply before the server notes that it is written.
+		eventually(t, "no memory is held", func() bool { return server.Stats().Memory == 0 })
 	}
 }
 

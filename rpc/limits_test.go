@@ -21,7 +21,6 @@ import (
 
 func TestAStreamThatCannotBeFollowedIsClosedWithAReason(t *testing.T) {
 	for name, c := range map[string]struct{ bytes, reason string }{
-		"HTTP":             {"GET / HTTP/1.1\r\n\r\n", "the client speaks HTTP, first bytes 47 45 54 20"},
 		"TLS":              {"\x16\x03\x01\x02\x00\x01\x00\x01", "the client speaks TLS"},
 		"unframed compact": {"\x82\x21\x00\x01x\xff", "a field has a type that does not exist"},
 		"header":           {"\x00\x00\x00\x0c\x0f\xff\x00\x00\x00\x00\x00\x00\x00\x09\x00\x00", "the header ends 34 bytes behind the frame"},

@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
+	"net/http"
 	"runtime"
 	"time"
 
@@ -35,6 +37,7 @@ const DefaultMaxFrameSize = 16 << 20
 type shared struct {
 	maxFrame     int
 	writeTimeout time.Duration
+	tls          *tls.Config // nil for none
 }
 
 type serverOptions struct {
@@ -49,6 +52,8 @@ type serverOptions struct {
 	idleTimeout   time.Duration
 	logger        *slog.Logger
 	interceptors  []Interceptor
+	tlsPermitted  bool
+	fallback      http.Handler
 
 	workers  int
 	extra    [5]int
@@ -70,6 +75,8 @@ type clientOptions struct {
 	dialTimeout time.Duration
 	callTimeout time.Duration
 	dial        func(ctx context.Context, network, address string) (net.Conn, error)
+	url         string // with HTTP
+	http2       bool
 }
 
 func defaultServerOptions() serverOptions {

@@ -13,6 +13,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 )
 
 // This file holds the Server: its listeners, its set of connections and how it stops.
@@ -41,6 +42,7 @@ type Server struct {
 	adaptive *overload.Adaptive
 
 	calls       sync.Pool // of *serverCall
+	http        *thrifthttp.Server
 	blocks      transport.Pool
 	buffers     bufferPool
 	transformer header.Transformer
@@ -67,11 +69,13 @@ func NewServer(opts ...ServerOption) *Server {
 	if s.opt.logger == nil {
 		s.opt.logger = slog.Default()
 	}
+	s.opt.tls = serverTLS(s.opt.tls)
 	s.registry.Store(&registry{})
 	s.empty = make(chan struct{})
 	s.sweeper.srv = s
 	s.pool = workers.New(workers.Options{Workers: s.opt.workers, Extra: s.opt.extra, MaxQueue: s.opt.maxQueue})
 	s.newOverload()
+	s.http = s.newHTTP()
 	return s
 }
 
@@ -228,6 +232,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for _, c := range conns {
 		c.drain()
 	}
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.Close()
+		return err
+	}
 	select {
 	case <-empty:
 		return s.pool.Close(ctx)
@@ -244,6 +252,7 @@ func (s *Server) Close() error {
 	for _, c := range conns {
 		c.abort()
 	}
+	s.http.Close()
 	now, cancel := context.WithCancel(context.Background())
 	cancel()
 	s.pool.Close(now) // which lets what runs end, and does not wait for it

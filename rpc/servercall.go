@@ -164,8 +164,26 @@ func (c *serverConn) accept(frame []byte, n int) error {
 		return err
 	}
 	_, call.block = c.sock.in.Take(n)
-	if refused.cause == 0 && c.refuse {
+	if err := c.take(call, refused); err != nil {
+		return err
+	}
+	switch {
+	case c.refuse:
+		return errRefused
+	case c.insecure:
+		return errInsecure
+	}
+	return nil
+}
+
+// take takes a call that has been opened, once there is room for it.
+func (c *serverConn) take(call *serverCall, refused refusal) error {
+	switch {
+	case refused.cause != 0:
+	case c.refuse:
 		refused = refusal{cause: RefusedConnection}
+	case c.insecure:
+		refused = refusal{cause: RefusedInsecure}
 	}
 	if !c.hasRoom(call.size) {
 		c.awaitRoom(call.size)
@@ -178,9 +196,6 @@ func (c *serverConn) accept(frame []byte, n int) error {
 		return err
 	}
 	c.dispatch(call, refused)
-	if c.refuse {
-		return errRefused
-	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -47,7 +48,8 @@ type serverConn struct {
 	srv    *Server
 	sock   *socket
 	remote net.Addr
-	refuse bool // beyond MaxConnections: answer the first call with that
+	tls    *tls.ConnectionState // of TLS, once its handshake is done; else nil; set before the first call
+	refuse bool                 // beyond MaxConnections: answer the first call with that
 
 	// Of the loop alone.
 	scan     *framed.Scanner  // nil until the dialect is known
@@ -58,6 +60,7 @@ type serverConn struct {
 	arrived  int64            // when the last read brought something
 	services *registry        // that the calls of a turn find
 	methods  *registry        // of this connection alone, nil if the server's serve it
+	insecure bool             // TLS is required and not spoken: the first call is answered with that
 	sticky   []transport.Pair // persistent headers of the connection
 
 	// Set before the first call and constant afterwards.
@@ -88,6 +91,11 @@ type serverConn struct {
 	dead     bool // nothing more can be written
 	finished bool // everything is answered; what still arrives is discarded
 	exited   bool // the loop has returned
+	handed   bool // to the server's HTTP, which closes it
+
+	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
+	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
+	replyHeads []transport.Pair // that go beside the reply
 }
 
 func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {
@@ -116,6 +124,9 @@ func (c *serverConn) loop() {
 	}()
 	err := c.readCalls()
 	returned = true
+	if err == errHTTP && c.handOver() {
+		return
+	}
 	c.over(err)
 }
 
@@ -168,7 +179,7 @@ func (c *serverConn) ended(err error) {
 // sent, rather than because it ended.
 func isProtocolError(err error) bool {
 	var fault *diag.Fault
-	return errors.As(err, &fault) || errors.Is(err, errRefused) || err == errLoopEnded || isTimeout(err)
+	return errors.As(err, &fault) || errors.Is(err, errRefused) || errors.Is(err, errInsecure) || err == errLoopEnded || isTimeout(err)
 }
 
 // isTimeout reports whether a deadline of the connection has passed.
@@ -227,7 +238,14 @@ func (c *serverConn) detect() (bool, error) {
 	if !ok {
 		return false, nil
 	}
-	if !serves(dialect) {
+	switch {
+	case dialect == transport.TLS && c.srv.opt.tls != nil && c.tls == nil:
+		return false, c.startTLS()
+	case c.srv.opt.tls != nil && c.tls == nil && !c.srv.opt.tlsPermitted && c.refuseInsecure(dialect):
+		return false, errInsecure
+	case dialect == transport.HTTP:
+		return false, c.refuseHTTP()
+	case !serves(dialect):
 		c.srv.counts.unknownDialect.Add(1)
 		return false, diag.NewFault(diag.InvalidHeader, 0, fmt.Sprintf("the client speaks %s, first bytes % x",
 			dialect, start[:min(transport.DetectBytes, len(start))]))
@@ -337,7 +355,7 @@ func (c *serverConn) discard() {
 
 // finish ends the connection if nothing is left to read or answer. c.mu is held.
 func (c *serverConn) finish() {
-	busy := c.inFlight > 0 || c.out.size > 0 || c.writing
+	busy := c.inFlight > 0 || c.out.size > 0 || c.writing || c.handed
 	if c.finished || busy || c.inTurn && !c.readDone || !(c.readDone || c.draining) {
 		return
 	}
@@ -348,7 +366,7 @@ func (c *serverConn) finish() {
 		c.sock.nc.SetReadDeadline(time.Now().Add(lingerTime))
 	} else {
 		c.gone = true
-		c.sock.nc.Close()
+		c.sock.close()
 	}
 	c.end()
 }
@@ -356,7 +374,7 @@ func (c *serverConn) finish() {
 // end removes the connection from the server once both halves are done. c.mu is held.
 func (c *serverConn) end() {
 	if c.finished && c.exited {
-		c.sock.nc.Close()
+		c.sock.close()
 		c.srv.remove(c)
 	}
 }
@@ -406,7 +424,7 @@ func (c *serverConn) die() {
 		return
 	}
 	c.dead, c.gone = true, true
-	c.sock.nc.Close()
+	c.sock.close()
 	c.cancelCalls(context.Canceled)
 	c.dropWaiting()
 	for call := c.order.head; call != nil; call = c.order.head {

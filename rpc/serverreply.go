@@ -21,8 +21,9 @@ import (
 
 // reply is an encoded reply; the zero value is none.
 type reply struct {
-	buf  *buffer
-	cuts []codec.Cut // what is sent from where it is
+	buf   *buffer
+	cuts  []codec.Cut      // what is sent from where it is
+	heads []transport.Pair // that HTTP has beside the message
 }
 
 // size returns the bytes of the reply.
@@ -60,10 +61,11 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 		return reply{}, err
 	}
 	buf.b = r.b
-	if pairs := c.replyPairs(ctx); len(pairs) > 0 { // which the handler may have set
+	pairs := c.replyPairs(ctx) // which the handler may have set
+	if len(pairs) > 0 && call.form.hasHeaders() {
 		buf, message = c.rehead(call, buf, body, pairs, r.cuts)
 	}
-	out := reply{buf, r.cuts}
+	out := reply{buf, r.cuts, pairs}
 	if size := out.size() - message; size > c.srv.opt.maxFrame {
 		err = &tooLargeError{size, c.srv.opt.maxFrame}
 	} else {
@@ -135,7 +137,7 @@ func (c *serverConn) bizReply(call *serverCall, b *BizStatus) (reply, error) {
 func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, code int, more []transport.Pair) reply {
 	buf := c.srv.buffers.get()
 	pairs := c.goodbye(more)
-	if call.form.hasHeaders() {
+	if call.form.carriesPairs() {
 		pairs = append(pairs, transport.Pair{Key: "ex", Value: strconv.Itoa(code)})
 	}
 	b, message := call.form.begin(buf.b, thriftwire.Exception, call.name, call.seq, outHeads{pairs: pairs})
@@ -149,7 +151,7 @@ func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, c
 		return reply{}
 	}
 	buf.b = b
-	return reply{buf: buf}
+	return reply{buf: buf, heads: pairs}
 }
 
 // complete answers a call that the caller has claimed, and whose handler has
@@ -282,6 +284,10 @@ func (c *serverConn) send(call *serverCall) {
 		c.srv.discard(out)
 	default:
 		c.out.addReply(out, call.block)
+	}
+	if c.replied != nil {
+		c.replyHeads = out.heads
+		close(c.replied)
 	}
 	c.leave(call)
 }

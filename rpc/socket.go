@@ -17,6 +17,7 @@ import (
 // the same time, but no two of either.
 type socket struct {
 	nc  net.Conn
+	end net.Conn // what is closed: nc, or what TLS runs on, since its Close may wait for the client
 	in  *transport.Reader
 	raw syscall.RawConn // nil for what is no plain socket of the system, as TLS
 
@@ -37,7 +38,7 @@ type socket struct {
 var errAgain = errors.New("try again")
 
 func newSocket(nc net.Conn, pool *transport.Pool) *socket {
-	s := &socket{nc: nc, in: transport.NewReader(nc, pool)}
+	s := &socket{nc: nc, end: nc, in: transport.NewReader(nc, pool)}
 	if c, ok := nc.(syscall.Conn); ok && rawSockets {
 		if raw, err := c.SyscallConn(); err == nil {
 			s.raw = raw
@@ -46,6 +47,9 @@ func newSocket(nc net.Conn, pool *transport.Pool) *socket {
 	}
 	return s
 }
+
+// close closes the connection at once.
+func (s *socket) close() { s.end.Close() }
 
 // fill reads once into the Reader; want is as in its Fill. While nothing
 // arrives and no message has begun, a plain socket holds no memory.

@@ -10,6 +10,7 @@ type counters struct {
 	refused                  [refusals]atomic.Int64
 	panics, secondReplies    atomic.Int64
 	unknownDialect           atomic.Int64
+	handshakes, httpRefused  atomic.Int64
 	brokenConns, slowWriters atomic.Int64
 }
 
@@ -25,6 +26,8 @@ type Stats struct {
 	Panics         int64 // of handlers
 	SecondReplies  int64 // calls that a handler answered again
 	UnknownDialect int64 // connections whose first bytes are none that is served
+	Handshakes     int64 // of TLS that failed, as with a certificate that is missing or wrong
+	HTTPRefused    int64 // requests over HTTP that hold no message that can be answered
 	Broken         int64 // connections that were closed for what the client sent
 	SlowClients    int64 // connections that were closed because the client did not read
 }
@@ -39,7 +42,8 @@ func (s *Server) Stats() Stats {
 		Connections: open, InFlight: int(s.inFlight.Load()), Waiting: s.pool.Waiting(), Memory: s.memory.Load(),
 		Accepted: s.counts.conns.Load(), Calls: s.counts.calls.Load(), Refused: map[Refusal]int64{},
 		Panics: s.counts.panics.Load(), SecondReplies: s.counts.secondReplies.Load(),
-		UnknownDialect: s.counts.unknownDialect.Load(), Broken: s.counts.brokenConns.Load(), SlowClients: s.counts.slowWriters.Load(),
+		UnknownDialect: s.counts.unknownDialect.Load(),
+		Handshakes:     s.counts.handshakes.Load(), HTTPRefused: s.counts.httpRefused.Load(), Broken: s.counts.brokenConns.Load(), SlowClients: s.counts.slowWriters.Load(),
 	}
 	for r := range refusals {
 		if n := s.counts.refused[r].Load(); n > 0 {

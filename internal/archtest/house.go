@@ -81,7 +81,7 @@ var House = Rules{
 		"log":       {"cmd/..."},
 		"flag":      {"cmd/..."},
 		"net":       {"rpc/...", "gateway", "examples/...", "internal/load", "internal/interop", "cmd/..."},
-		"net/http":  {"gateway", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
+		"net/http":  {"gateway", "rpc", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
 		"os":        {"idl/...", "gen", "rpc/certs", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
 		"reflect":   {"codec", "frugal", "dynamic/protobuf/structs", "internal/mem", "internal/conform/...", "internal/interop"},

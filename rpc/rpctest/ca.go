@@ -43,6 +43,13 @@ func NewCA(tb testing.TB) *CA {
 // PEM returns the authority's certificate.
 func (ca *CA) PEM() []byte { return encode("CERTIFICATE", ca.certificate.Raw) }
 
+// Pool returns the authorities to trust: this one.
+func (ca *CA) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(ca.certificate)
+	return pool
+}
+
 // Issue returns a certificate for servers and clients with its key, both as
 // PEM, for names and IP addresses, the first of which is its common name. It is valid until
 // the given time.

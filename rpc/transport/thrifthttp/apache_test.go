@@ -47,13 +47,13 @@ func answer(_ context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) 
 		if m.Type == thriftwire.Oneway {
 			return thrifthttp.Reply{}, nil
 		}
-		return thrifthttp.Reply{Message: append(thriftwire.AppendMessage(nil, thriftwire.Reply, string(m.Name), m.SequenceID), r.Message[n:]...)}, nil
+		return thrifthttp.Reply{Message: [][]byte{append(thriftwire.AppendMessage(nil, thriftwire.Reply, string(m.Name), m.SequenceID), r.Message[n:]...)}}, nil
 	}
 	m, dialect, n := compact.ConsumeMessage(r.Message)
 	if n < 0 {
 		return thrifthttp.Reply{}, &thrifthttp.StatusError{Status: http.StatusBadRequest, Detail: "no message"}
 	}
-	return thrifthttp.Reply{Message: append(dialect.AppendMessage(nil, thriftwire.Reply, string(m.Name), m.SequenceID), r.Message[n:]...)}, nil
+	return thrifthttp.Reply{Message: [][]byte{append(dialect.AppendMessage(nil, thriftwire.Reply, string(m.Name), m.SequenceID), r.Message[n:]...)}}, nil
 }
 
 func protocols() map[string]thrift.TProtocolFactory {

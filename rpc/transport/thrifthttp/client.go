@@ -62,10 +62,14 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	protocols.SetHTTP1(!o.HTTP2)
 	protocols.SetHTTP2(o.HTTP2)
 	protocols.SetUnencryptedHTTP2(o.HTTP2)
+	config := o.TLS.Clone() // nil stays nil
+	if config != nil {
+		config.NextProtos = nil // those of net/http, and no other that a server could choose
+	}
 	idle := orDefault(o.MaxConns, 256)
 	t := &http.Transport{
 		DialContext:            o.Dial,
-		TLSClientConfig:        o.TLS.Clone(), // nil stays nil
+		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    orDefault(o.HandshakeTime, 10*time.Second),
 		DisableCompression:     true, // Thrift is small as it is, and compressing costs more than the call
 		MaxIdleConnsPerHost:    idle,

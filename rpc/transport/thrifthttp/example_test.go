@@ -13,7 +13,7 @@ func Example() {
 	server := httptest.NewServer(thrifthttp.New(thrifthttp.Options{
 		Exchange: func(_ context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
 			defer r.Block.Release()
-			return thrifthttp.Reply{Message: bytes.ToUpper(r.Message)}, nil // a real one calls a method
+			return thrifthttp.Reply{Message: [][]byte{bytes.ToUpper(r.Message)}}, nil // a real one calls a method
 		},
 	}))
 	defer server.Close()

@@ -37,7 +37,7 @@ func noLeaks(t *testing.T) {
 // echo replies with the message.
 func echo(_ context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
 	defer r.Block.Release()
-	return thrifthttp.Reply{Message: bytes.Clone(r.Message)}, nil
+	return thrifthttp.Reply{Message: [][]byte{bytes.Clone(r.Message)}}, nil
 }
 
 // node is a server with a listener, which reads the first bytes of every connection itself.
@@ -85,15 +85,22 @@ func serve(t *testing.T, o thrifthttp.Options, secure bool) *node {
 
 // handOver reads what tells that a connection is HTTP, and hands it over.
 func (n *node) handOver(c net.Conn, config *tls.Config) {
+	var state *tls.ConnectionState
 	if config != nil {
-		c = tls.Server(c, config)
+		secured := tls.Server(c, config)
+		if secured.Handshake() != nil {
+			c.Close()
+			return
+		}
+		of := secured.ConnectionState()
+		c, state = secured, &of
 	}
 	first := make([]byte, 4)
 	if _, err := io.ReadFull(c, first); err != nil {
 		c.Close()
 		return
 	}
-	n.ServeConn(c, first)
+	n.ServeConn(c, first, state)
 }
 
 // certificates returns configurations of a server and its clients, from net/http/httptest.

@@ -8,12 +8,10 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds what header fields say beside the message.
-
-// Pair is a key with its value.
-type Pair struct{ Key, Value string }
 
 // Metadata are key/value pairs that travel as header fields, in groups.
 //
@@ -25,7 +23,7 @@ type Pair struct{ Key, Value string }
 // Plain are other fields under their own name in lower case: traceparent,
 // or the keys of fbthrift such as client_timeout.
 type Metadata struct {
-	Plain, Transient, Persistent, Backward []Pair
+	Plain, Transient, Persistent, Backward []transport.Pair
 }
 
 // The prefixes of Kitex's groups, as net/http spells them.
@@ -61,16 +59,16 @@ func ParseMetadata(h http.Header, l Limits) (Metadata, error) {
 			return Metadata{}, &StatusError{http.StatusRequestHeaderFieldsTooLarge, fmt.Sprintf("the metadata exceeds %d pairs or %d bytes", l.Pairs, l.Bytes)}
 		}
 		group, key := m.group(name)
-		*group = append(*group, Pair{key, value})
+		*group = append(*group, transport.Pair{Key: key, Value: value})
 	}
-	for _, group := range []*[]Pair{&m.Plain, &m.Transient, &m.Persistent, &m.Backward} {
-		slices.SortFunc(*group, func(a, b Pair) int { return cmp.Compare(a.Key, b.Key) })
+	for _, group := range []*[]transport.Pair{&m.Plain, &m.Transient, &m.Persistent, &m.Backward} {
+		slices.SortFunc(*group, func(a, b transport.Pair) int { return cmp.Compare(a.Key, b.Key) })
 	}
 	return m, nil
 }
 
 // group returns the group and the key that a canonical field name stands for.
-func (m *Metadata) group(name string) (*[]Pair, string) {
+func (m *Metadata) group(name string) (*[]transport.Pair, string) {
 	for prefix, group := range m.groups() {
 		if key, ok := strings.CutPrefix(name, prefix); ok && key != "" {
 			return group, strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
@@ -80,8 +78,8 @@ func (m *Metadata) group(name string) (*[]Pair, string) {
 }
 
 // groups yields Kitex's groups with their prefixes.
-func (m *Metadata) groups() func(yield func(string, *[]Pair) bool) {
-	return func(yield func(string, *[]Pair) bool) {
+func (m *Metadata) groups() func(yield func(string, *[]transport.Pair) bool) {
+	return func(yield func(string, *[]transport.Pair) bool) {
 		_ = yield(transientPrefix, &m.Transient) && yield(persistentPrefix, &m.Persistent) && yield(backwardPrefix, &m.Backward)
 	}
 }
@@ -94,7 +92,7 @@ func (m *Metadata) AppendTo(h http.Header) error {
 			return diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("the header field %q is not for metadata", p.Key))
 		}
 	}
-	for _, group := range [][]Pair{m.Plain, m.Transient, m.Persistent, m.Backward} {
+	for _, group := range [][]transport.Pair{m.Plain, m.Transient, m.Persistent, m.Backward} {
 		for _, p := range group {
 			if !isToken(p.Key) || !isFieldValue(p.Value) {
 				return diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("no header field can have the key %q and the value %q", p.Key, p.Value))

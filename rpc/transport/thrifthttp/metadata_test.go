@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 )
 
 func TestMetadataTravelsInHeaderFields(t *testing.T) {
 	want := thrifthttp.Metadata{
-		Plain:      []thrifthttp.Pair{{"client_timeout", "250"}, {"traceparent", "00-01"}},
-		Transient:  []thrifthttp.Pair{{"A", "1"}, {"USER_ID", "7"}},
-		Persistent: []thrifthttp.Pair{{"LOG_ID", "x y"}},
-		Backward:   []thrifthttp.Pair{{"COST", "3"}},
+		Plain:      []transport.Pair{{Key: "client_timeout", Value: "250"}, {Key: "traceparent", Value: "00-01"}},
+		Transient:  []transport.Pair{{Key: "A", Value: "1"}, {Key: "USER_ID", Value: "7"}},
+		Persistent: []transport.Pair{{Key: "LOG_ID", Value: "x y"}},
+		Backward:   []transport.Pair{{Key: "COST", Value: "3"}},
 	}
 	h := http.Header{}
 	if err := want.AppendTo(h); err != nil {
@@ -49,9 +50,9 @@ func TestMetadataBeyondTheLimitsIsRefused(t *testing.T) {
 }
 
 func TestPairsThatNoHeaderCanHoldAreRefused(t *testing.T) {
-	for _, p := range []thrifthttp.Pair{{"", "v"}, {"a b", "v"}, {"a\r\nb", "v"}, {"ä", "v"}, {"k", ""}, {"k", "a\nb"}, {"k", " a"}, {"Content-Length", "5"}, {"host", "x"}} {
+	for _, p := range []transport.Pair{{Key: "", Value: "v"}, {Key: "a b", Value: "v"}, {Key: "a\r\nb", Value: "v"}, {Key: "ä", Value: "v"}, {Key: "k", Value: ""}, {Key: "k", Value: "a\nb"}, {Key: "k", Value: " a"}, {Key: "Content-Length", Value: "5"}, {Key: "host", Value: "x"}} {
 		h := http.Header{}
-		m := thrifthttp.Metadata{Plain: []thrifthttp.Pair{{"fine", "v"}, p}}
+		m := thrifthttp.Metadata{Plain: []transport.Pair{{Key: "fine", Value: "v"}, p}}
 		var fault *diag.Fault
 		if err := m.AppendTo(h); !errors.As(err, &fault) || fault.Code != diag.InvalidValue || len(h) > 0 {
 			t.Errorf("%q: %v, %v", p, err, h)
@@ -84,9 +85,9 @@ func FuzzMetadata(f *testing.F) {
 
 // unique tells whether no group has a key twice, as rpc-transit-a-b and rpc-transit-a_b give.
 func unique(m thrifthttp.Metadata) bool {
-	for _, group := range [][]thrifthttp.Pair{m.Plain, m.Transient, m.Persistent, m.Backward} {
+	for _, group := range [][]transport.Pair{m.Plain, m.Transient, m.Persistent, m.Backward} {
 		keys := slices.Clone(group)
-		if len(slices.CompactFunc(keys, func(a, b thrifthttp.Pair) bool { return a.Key == b.Key })) < len(group) {
+		if len(slices.CompactFunc(keys, func(a, b transport.Pair) bool { return a.Key == b.Key })) < len(group) {
 			return false
 		}
 	}

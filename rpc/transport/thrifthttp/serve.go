@@ -114,10 +114,20 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, c *conn, m
 	for name, values := range reply.Header {
 		h[name] = values
 	}
+	size := 0
+	for _, piece := range reply.Message {
+		size += len(piece)
+	}
 	h.Set("Content-Type", media)
-	h.Set("Content-Length", strconv.Itoa(len(reply.Message)))
-	w.Write(reply.Message) // the client may be gone; nobody is left to tell
-	s.opt.Recycle(reply.Message)
+	h.Set("Content-Length", strconv.Itoa(size))
+	for _, piece := range reply.Message {
+		if _, err := w.Write(piece); err != nil {
+			break // the client is gone; nobody is left to tell
+		}
+	}
+	if reply.Release != nil {
+		reply.Release()
+	}
 }
 
 // exchange calls Exchange and turns a panic into an error: the connection may have other streams.

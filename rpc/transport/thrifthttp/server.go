@@ -43,15 +43,14 @@ type Request struct {
 
 // Reply is the answer to a message. An empty Message answers a oneway call.
 type Reply struct {
-	Message []byte      // Recycle gets it when it has been written
+	Message [][]byte    // in pieces
 	Header  http.Header // further header fields; may be nil
+	Release func()      // is called when the reply has been written, or cannot be; may be nil
 }
 
 // Options say what a Server does. Exchange is needed; the others have the stated defaults when zero.
 type Options struct {
 	Exchange Exchange
-	// Recycle takes the messages of replies back; default: nobody does.
-	Recycle func(message []byte)
 	// Fallback serves every request that is no post of a Thrift message;
 	// default: an answer that says so.
 	Fallback http.Handler
@@ -78,9 +77,6 @@ func (o *Options) complete() {
 	o.ReadTime = orDefault(o.ReadTime, time.Minute)
 	o.WriteTime = orDefault(o.WriteTime, time.Minute)
 	o.IdleTime = orDefault(o.IdleTime, -1)
-	if o.Recycle == nil {
-		o.Recycle = func([]byte) {}
-	}
 	if o.Report == nil {
 		o.Report = func(*http.Request, int, error) {}
 	}
@@ -130,15 +126,10 @@ func New(o Options) *Server {
 // returns at once. c is closed, exactly once, when the connection is over; if the server
 // has been stopped, before ServeConn returns. read is copied.
 //
-// A TLS connection is c itself, a *tls.Conn or what has its method
-// ConnectionState, after its handshake. Whether it speaks HTTP/2 is seen from its first bytes,
+// state is that of TLS, after the handshake, or nil. Whether the client speaks HTTP/2 is seen from its first bytes,
 // whatever its ALPN says.
-func (s *Server) ServeConn(c net.Conn, read []byte) {
-	held := &conn{Conn: c, read: slices.Clone(read)}
-	if t, ok := c.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		state := t.ConnectionState()
-		held.tls = &state
-	}
+func (s *Server) ServeConn(c net.Conn, read []byte, state *tls.ConnectionState) {
+	held := &conn{Conn: c, read: slices.Clone(read), tls: state}
 	l := &oneConn{conn: held}
 	if err := s.http.Serve(l); !l.accepted {
 		s.opt.Logger.Debug("thrifthttp: connection not served", "remote", c.RemoteAddr(), "reason", err)

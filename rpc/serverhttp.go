@@ -1,0 +1,215 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
+)
+
+// This file joins HTTP to the engine. A connection that turns out to be HTTP is
+// handed to package thrifthttp, which has its own way to read and write; each message that
+// it brings is then a connection of its own to the engine, with one call, whose reply is
+// not written but taken out of the queue.
+
+// errHTTP ends the reading of a connection that is HTTP.
+var errHTTP = errors.New("HTTP")
+
+// newHTTP returns what serves the connections that are HTTP.
+func (s *Server) newHTTP() *thrifthttp.Server {
+	streams := min(s.opt.maxPerConn, 1000)
+	if s.opt.maxConcurrent > 0 {
+		streams = min(streams, s.opt.maxConcurrent)
+	}
+	return thrifthttp.New(thrifthttp.Options{
+		Exchange: s.exchange, Fallback: s.opt.fallback, Report: s.reportHTTP,
+		MaxBody: s.opt.maxFrame, MaxHeld: s.opt.maxMemory, MaxStreams: streams,
+		ReadTime: orNone(s.opt.readTimeout), WriteTime: orNone(s.opt.writeTimeout), IdleTime: orNone(s.opt.idleTimeout),
+		Logger: s.opt.logger,
+	})
+}
+
+// orNone returns a limit as thrifthttp has it, where 0 is the default and less is none.
+func orNone(d time.Duration) time.Duration {
+	if d <= 0 {
+		return -1
+	}
+	return d
+}
+
+// reportHTTP notes a request that is refused.
+func (s *Server) reportHTTP(r *http.Request, status int, reason error) {
+	s.counts.httpRefused.Add(1)
+	level := slog.LevelWarn
+	if r.Context().Err() != nil { // the client has gone
+		level = slog.LevelDebug
+	}
+	s.opt.logger.LogAttrs(context.Background(), level, "rpc: HTTP request refused",
+		slog.String("remote", r.RemoteAddr), slog.Int("status", status), slog.Any("reason", reason))
+}
+
+// refuseHTTP answers a connection beyond MaxConnections that is HTTP, and returns why reading ends.
+func (c *serverConn) refuseHTTP() error {
+	if !c.refuse {
+		return errHTTP
+	}
+	c.srv.counts.refused[RefusedConnection].Add(1)
+	io.WriteString(c.sock.nc, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	return errRefused
+}
+
+// handOver gives the connection to the server's HTTP. It reports false if the
+// connection has ended.
+func (c *serverConn) handOver() bool {
+	c.mu.Lock()
+	if c.dead || c.finished {
+		c.mu.Unlock()
+		return false
+	}
+	c.handed = true
+	c.mu.Unlock()
+	c.sock.nc.SetReadDeadline(time.Time{})
+	c.srv.http.ServeConn(&httpConn{c.sock.nc, c}, c.sock.in.Bytes(), c.tls)
+	c.sock.in.Close()
+	return true
+}
+
+// httpConn is a connection that was handed over.
+type httpConn struct {
+	net.Conn
+	conn *serverConn
+}
+
+// Close closes the connection, and its server forgets it.
+func (h *httpConn) Close() error {
+	err := h.Conn.Close()
+	h.conn.srv.remove(h.conn)
+	return err
+}
+
+// CloseWrite ends the sending half, where there are halves.
+func (h *httpConn) CloseWrite() error {
+	if half, ok := h.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+// exchange answers one message that has come over HTTP.
+func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
+	c := &serverConn{srv: s, remote: r.RemoteAddr, tls: r.TLS, replied: make(chan struct{})}
+	c.writing = true // there is nothing to write to
+	c.form.dialect = transport.HTTP
+	c.room.L = &c.mu
+	c.out.pool = &s.buffers
+	oneway, err := c.takeMessage(r)
+	if err != nil || oneway {
+		return thrifthttp.Reply{}, err
+	}
+	select {
+	case <-c.replied:
+	case <-ctx.Done():
+		c.giveUp()
+		return thrifthttp.Reply{}, ctx.Err()
+	}
+	return c.takeReply(), nil
+}
+
+// takeMessage takes the call in a message, and reports whether it has no reply.
+func (c *serverConn) takeMessage(r *thrifthttp.Request) (oneway bool, err error) {
+	c.beginTurn()
+	call := c.srv.newCall(c)
+	call.size = len(r.Message)
+	call.heads.given, err = pairsOf(r.Header)
+	var refused refusal
+	if err == nil {
+		if refused, err = c.open(call, r.Message); err != nil {
+			err = &thrifthttp.StatusError{Status: http.StatusBadRequest, Detail: err.Error()}
+		}
+	}
+	if err != nil {
+		r.Block.Release()
+		return false, err
+	}
+	call.block, oneway = r.Block, call.oneway // the call is another one's once it has left
+	if err := c.take(call, refused); err != nil {
+		return false, err
+	}
+	c.submit()
+	c.mu.Lock()
+	c.inTurn = false
+	c.mu.Unlock()
+	return oneway, nil
+}
+
+// takeReply takes the reply, which is in the queue.
+func (c *serverConn) takeReply() thrifthttp.Reply {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := thrifthttp.Reply{Header: fieldsOf(c.replyHeads), Release: c.releaseReply}
+	for _, s := range c.out.segments {
+		out.Message = append(out.Message, s.view)
+	}
+	return out
+}
+
+// releaseReply gives the reply's memory back.
+func (c *serverConn) releaseReply() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.srv.memory.Add(-int64(c.out.size))
+	c.out.release()
+}
+
+// giveUp ends the call of a client that has gone.
+func (c *serverConn) giveUp() {
+	c.mu.Lock()
+	c.gone, c.dead = true, true
+	c.cancelCalls(context.Canceled)
+	c.mu.Unlock()
+	c.releaseReply() // which may have come meanwhile
+}
+
+// pairsOf returns the headers of a request under their names in the other dialects.
+func pairsOf(h http.Header) ([]transport.Pair, error) {
+	m, err := thrifthttp.ParseMetadata(h, thrifthttp.DefaultLimits())
+	if err != nil {
+		return nil, err
+	}
+	pairs := m.Plain
+	for _, p := range m.Transient {
+		pairs = append(pairs, transport.Pair{Key: transientPrefix + p.Key, Value: p.Value})
+	}
+	for _, p := range m.Persistent {
+		pairs = append(pairs, transport.Pair{Key: persistentPrefix + p.Key, Value: p.Value})
+	}
+	return pairs, nil
+}
+
+// fieldsOf returns pairs as header fields, without those that no field can
+// hold. Fields have no case, so a key in capitals is one of Kitex's, which come back so.
+func fieldsOf(pairs []transport.Pair) http.Header {
+	if len(pairs) == 0 {
+		return nil
+	}
+	h := http.Header{}
+	for _, p := range pairs {
+		var m thrifthttp.Metadata
+		if key, ok := strings.CutPrefix(p.Key, persistentPrefix); ok {
+			m.Persistent = []transport.Pair{{Key: key, Value: p.Value}}
+		} else if key, _ := strings.CutPrefix(p.Key, transientPrefix); key == strings.ToUpper(key) && key != strings.ToLower(key) {
+			m.Transient = []transport.Pair{{Key: key, Value: p.Value}}
+		} else {
+			m.Plain = []transport.Pair{p}
+		}
+		_ = m.AppendTo(h) // refused as a whole, like what does not fit into a frame
+	}
+	return h
+}
