@@ -32,6 +32,7 @@ var goldens = []struct {
 	{"options.thrift", "", everything},
 	{"types.thrift", "golden/static", []gen.Option{gen.Static(true), gen.DeepEqual(true)}},
 	{"options.thrift", "golden/static", append(everything, gen.Static(true))},
+	{"forms.thrift", "", []gen.Option{gen.Forms(true)}},
 }
 
 const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal/"

@@ -105,6 +105,7 @@ type goService struct {
 	*goFile
 	*schema.Service
 	Name, Client, NewClient, NewService, Pretouch string
+	Unimplemented                                 string // "" if not asked for
 	Methods                                       []*goMethod
 	names                                         scope // of the methods, inherited ones included
 }
@@ -115,6 +116,8 @@ type goMethod struct {
 	Name         string
 	Args, Result *goStruct // Result is nil for a oneway method
 	Params       []goParam
+
+	Callback, Future, Reply, Outcome, FormsOf string // names for the other forms, if asked for
 }
 
 type goParam struct {
@@ -254,6 +257,9 @@ func (f *goFile) derive() {
 		s.NewClient = names.add("New" + s.Client)
 		s.NewService = names.add("New" + s.Name + "Service")
 		s.Pretouch = names.add("Pretouch" + s.Name)
+		if f.generator.opts.forms {
+			s.Unimplemented = names.add("Unimplemented" + s.Name)
+		}
 	}
 }
 
@@ -320,7 +326,20 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 		for _, f := range m.Args.Fields {
 			m.Params = append(m.Params, goParam{params.add(lowerFirst(f.Name)), f})
 		}
+		if g.opts.forms {
+			m.addForms(base)
+		}
 		s.Methods = append(s.Methods, m)
+	}
+}
+
+// addForms names what the other forms of a method need.
+func (m *goMethod) addForms(base string) {
+	names := m.pkg.names
+	m.Callback, m.Future = names.add(base+"Callback"), names.add(base+"Future")
+	m.FormsOf = names.add(lowerFirst(base) + "Forms")
+	if m.Result != nil {
+		m.Reply, m.Outcome = names.add(base+"Reply"), names.add(lowerFirst(base)+"Outcome")
 	}
 }
 

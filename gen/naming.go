@@ -92,7 +92,7 @@ var taken = strings.Fields(`
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil
 	append cap clear close complex copy delete imag len make max min new panic print println real recover
 	bytes codec context diag errors fmt maps math rpc slices static strconv thriftwire
-	p v r c h s ctx err args result
+	p v r c h s ctx err args result reply all
 `)
 
 // local matches the further variables of generated methods, which a package

@@ -19,6 +19,7 @@ type options struct {
 	keepUnknown                 bool
 	pretouch                    bool
 	static                      bool
+	forms                       bool
 }
 
 func newOptions(opts []Option) options {
@@ -94,3 +95,10 @@ func Pretouch(on bool) Option { return func(o *options) { o.pretouch = on } }
 // codec. They know none of codec's options: nothing is checked beyond what codec
 // checks by default, and maps are written in Go's order.
 func Static(on bool) Option { return func(o *options) { o.static = on } }
+
+// Forms adds what a handler needs to serve a method by a callback or a future,
+// beside or instead of the plain form: for each method X of a service S the
+// interfaces SXCallback and SXFuture, of which NewSService asks the handler, and
+// SXReply, by which a callback answers; and for each service UnimplementedS, to embed,
+// whose methods answer that they are unknown.
+func Forms(on bool) Option { return func(o *options) { o.forms = on } }

@@ -21,6 +21,11 @@ func (s *goService) ParentPretouch() string {
 	return s.ofParent(func(p *goService) string { return p.Pretouch })
 }
 
+// ParentUnimplemented returns the struct of the parent's unknown methods, or "".
+func (s *goService) ParentUnimplemented() string {
+	return s.ofParent(func(p *goService) string { return p.Unimplemented })
+}
+
 func (s *goService) ofParent(name func(*goService) string) string {
 	if s.Extends() == nil {
 		return ""
@@ -85,6 +90,40 @@ func (c goCall) Signature() string {
 		return b.String() + ") (r " + c.in.goType(s.valueType()) + ", err error)"
 	}
 	return b.String() + ") (err error)"
+}
+
+// ParamDecls returns the parameters with their types.
+func (c goCall) ParamDecls() []string {
+	var decls []string
+	for _, p := range c.Params {
+		decls = append(decls, p.Name+" "+c.in.goType(p.Field.valueType()))
+	}
+	return decls
+}
+
+// ParamList returns the parameters with their types, each with a comma behind it.
+func (c goCall) ParamList() string {
+	var b strings.Builder
+	for _, d := range c.ParamDecls() {
+		b.WriteString(d + ", ")
+	}
+	return b.String()
+}
+
+// ValueType returns the type of what the method returns, struct{} for nothing.
+func (c goCall) ValueType() string {
+	if s := c.Success(); s != nil {
+		return c.in.goType(s.valueType())
+	}
+	return "struct{}"
+}
+
+// ReplyType returns the type by which a callback answers.
+func (c goCall) ReplyType() string {
+	if c.Result == nil {
+		return c.RPC() + ".Reply[struct{}]"
+	}
+	return c.Reply
 }
 
 // ArgsType and ResultType return the names of the structs that travel.

@@ -69,8 +69,8 @@ func formsOf() []rpc.Method {
 				settle(reply, args.Text)
 			}()
 		}),
-		rpc.UnaryFuture("future", func(_ context.Context, args *textArgs) *rpc.Future[textResult] {
-			f := rpc.NewFuture[textResult]()
+		rpc.UnaryFuture("future", func(_ context.Context, args *textArgs) *rpc.Future[*textResult] {
+			f := rpc.NewFuture[*textResult]()
 			if r, err := answer(args.Text); err != nil {
 				f.Reject(err)
 			} else {
@@ -78,11 +78,11 @@ func formsOf() []rpc.Method {
 			}
 			return f
 		}),
-		rpc.UnaryFuture("future later", func(_ context.Context, args *textArgs) *rpc.Future[textResult] {
+		rpc.UnaryFuture("future later", func(_ context.Context, args *textArgs) *rpc.Future[*textResult] {
 			if args.Text == "panic" {
 				panic("now")
 			}
-			f := rpc.NewFuture[textResult]()
+			f := rpc.NewFuture[*textResult]()
 			time.AfterFunc(time.Millisecond, func() {
 				if r, err := answer(args.Text); err != nil {
 					f.Reject(err)
@@ -135,8 +135,8 @@ func TestTheFirstFormOfAMethodServes(t *testing.T) {
 		text := "callback"
 		reply.Result(&textResult{&text})
 	})
-	future := rpc.UnaryFuture("m", func(context.Context, *textArgs) *rpc.Future[textResult] {
-		text, f := "future", rpc.NewFuture[textResult]()
+	future := rpc.UnaryFuture("m", func(context.Context, *textArgs) *rpc.Future[*textResult] {
+		text, f := "future", rpc.NewFuture[*textResult]()
 		f.Resolve(&textResult{&text})
 		return f
 	})

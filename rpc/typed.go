@@ -121,7 +121,7 @@ func OnewayCallback[A any](name string, fn func(args *A, reply Reply[struct{}]),
 
 // UnaryFuture is Unary for a function that returns a future of the result, see
 // Method.Future. A nil future is answered with MissingResult.
-func UnaryFuture[A, R any](name string, fn func(ctx context.Context, args *A) *Future[R], opts ...MethodOption) Method {
+func UnaryFuture[A, R any](name string, fn func(ctx context.Context, args *A) *Future[*R], opts ...MethodOption) Method {
 	m, argsCodecs, resultCodecs := methodOf[A, R](name, opts)
 	m.typed.future = func(ctx context.Context, p compact.Dialect, b []byte, r Responder) {
 		args, err := argsCodecs.decode(p, b)
@@ -134,8 +134,27 @@ func UnaryFuture[A, R any](name string, fn func(ctx context.Context, args *A) *F
 			r.Fail(&ApplicationException{Type: MissingResult, Message: "the handler returned no future"})
 			return
 		}
-		f.then(Reply[R]{r, resultCodecs})
+		reply := Reply[R]{r, resultCodecs}
+		asked := f.Then(func(value *R, err error) {
+			if err != nil {
+				reply.Fail(err)
+			} else {
+				reply.Result(value)
+			}
+		})
+		if !asked {
+			reply.Fail(errSecondHand)
+		}
 	}
+	return m
+}
+
+// OnewayFuture is UnaryFuture for a method that has no reply.
+func OnewayFuture[A any](name string, fn func(ctx context.Context, args *A) *Future[struct{}], opts ...MethodOption) Method {
+	m := UnaryFuture(name, func(ctx context.Context, args *A) *Future[*struct{}] {
+		return MapFuture(fn(ctx, args), func(_ struct{}, err error) (*struct{}, error) { return new(struct{}), err })
+	}, opts...)
+	m.Oneway = true
 	return m
 }
 

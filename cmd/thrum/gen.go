@@ -34,6 +34,7 @@ func genSwitches() []genSwitch {
 		{"struct-values", false, "hold structs in containers by value", gen.StructValues},
 		{"keep-unknown-fields", false, "let structs keep the fields that they do not know", gen.KeepUnknownFields},
 		{"pretouch", false, "write a function PretouchX for each service X, which compiles its codecs ahead", gen.Pretouch},
+		{"forms", false, "write what handlers need to serve by callbacks and futures", gen.Forms},
 		{"static", false, "write methods that encode and decode in plain Go", gen.Static},
 	}
 }

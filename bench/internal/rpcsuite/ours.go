@@ -35,13 +35,13 @@ var ours = map[string][]rpc.Method{
 		}, rpc.Borrow()),
 	},
 	"future": {
-		rpc.UnaryFuture("noop", func(context.Context, *noopArgs) *rpc.Future[noopResult] {
-			f := rpc.NewFuture[noopResult]()
+		rpc.UnaryFuture("noop", func(context.Context, *noopArgs) *rpc.Future[*noopResult] {
+			f := rpc.NewFuture[*noopResult]()
 			f.Resolve(&noopResult{})
 			return f
 		}),
-		rpc.UnaryFuture("echo", func(_ context.Context, args *echoArgs) *rpc.Future[echoResult] {
-			f := rpc.NewFuture[echoResult]()
+		rpc.UnaryFuture("echo", func(_ context.Context, args *echoArgs) *rpc.Future[*echoResult] {
+			f := rpc.NewFuture[*echoResult]()
 			f.Resolve(&echoResult{Success: args.Data})
 			return f
 		}, rpc.Borrow()),
