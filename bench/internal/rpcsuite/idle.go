@@ -61,7 +61,7 @@ func (l *lab) idle(name, dialect string, n int) (map[string]float64, error) {
 	if _, err := l.run(p, j); err != nil {
 		return nil, err
 	}
-	before, liveBefore, err := memory(p, isGo)
+	before, own, err := memory(p, isGo)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (l *lab) idle(name, dialect string, n int) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	after, liveAfter, err := memory(p, isGo)
+	after, ownAfter, err := memory(p, isGo)
 	if err != nil {
 		return nil, err
 	}
@@ -85,21 +85,20 @@ func (l *lab) idle(name, dialect string, n int) (map[string]float64, error) {
 	per := func(bytes int64) float64 { return float64(bytes) / float64(n) }
 	values := map[string]float64{"resident": per(raw - before), "settled": per(after - before)}
 	if isGo {
-		values["live"] = per(liveAfter - liveBefore)
+		values["heap"] = per(int64(ownAfter.Heap) - int64(own.Heap))
+		values["stacks"] = per(int64(ownAfter.Stacks) - int64(own.Stacks))
 	}
 	return values, nil
 }
 
 // memory returns the resident memory of a server, settled if it is in Go, and
 // then what it uses of it.
-func memory(p *process, isGo bool) (resident, live int64, err error) {
+func memory(p *process, isGo bool) (resident int64, own usage, err error) {
 	if isGo {
-		var u usage
-		if err := p.ask(request{Settle: true}, &u); err != nil {
-			return 0, 0, err
+		if err := p.ask(request{Settle: true}, &own); err != nil {
+			return 0, own, err
 		}
-		live = int64(u.Live)
 	}
 	resident, err = residentBytes(p.pid)
-	return resident, live, err
+	return resident, own, err
 }

@@ -78,8 +78,10 @@ func oursServer(form string, options ...rpc.ServerOption) (net.Addr, func() erro
 	return l.Addr(), func() error { return server.Serve(l) }, nil
 }
 
-// busyServer is one whose handlers keep processors busy. It has workers for all
-// cores but one, which its connections then find free.
+// busyServer is one whose handlers keep the processor busy, on one worker. A
+// second thread of Go's lets the system give the core to what reads and
+// refuses meanwhile, as a server does that has workers for all cores but one.
 func busyServer(form string, queueTimeout time.Duration) (net.Addr, func() error, error) {
-	return oursServer(form, rpc.Workers(max(1, runtime.GOMAXPROCS(0)-1)), rpc.QueueTimeout(queueTimeout), rpc.TaskExpiry(0))
+	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	return oursServer(form, rpc.Workers(1), rpc.QueueTimeout(queueTimeout), rpc.TaskExpiry(0))
 }

@@ -12,7 +12,7 @@ import (
 // three times what it can do.
 
 const (
-	overloadMicros = 200 // that each call keeps a worker busy
+	overloadMicros = 1000 // that each call keeps a worker busy
 	overloadTimes  = 3
 )
 
@@ -25,7 +25,7 @@ func (l *lab) overloadWork(o harness.Options, report *harness.Report) error {
 	if o.Match != nil && !o.Match.MatchString(work+" overloaded") {
 		return nil
 	}
-	p, err := l.unpinned("overloaded")
+	p, err := l.server("overloaded")
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (l *lab) overloadWork(o harness.Options, report *harness.Report) error {
 // compares. What a refused call costs is what remains of the processor time when
 // the served ones have had what they cost at the peak.
 func (l *lab) overload(p *process) (map[string]float64, error) {
-	window := max(2*l.pace.window, 200*time.Millisecond)
+	window := max(2*l.pace.window, 300*time.Millisecond)
 	call := []calls{{Shape: "burn", Micros: overloadMicros}}
 	peak, err := l.run(p, job{Dialect: "theader", Calls: call, Connections: 4, Depth: 4, Warmup: l.pace.warmup, Duration: window, Refusals: true})
 	if err != nil {
@@ -62,11 +62,18 @@ func (l *lab) overload(p *process) (map[string]float64, error) {
 	if peak.Replies == 0 {
 		return nil, errors.New("no reply in a window: the machine is too busy")
 	}
+	stop, err := l.profile(p, "rpc/overload")
+	if err != nil {
+		return nil, err
+	}
 	over, err := l.run(p, job{
 		Dialect: "theader", Calls: call, Connections: overloadLoad.connections, Depth: overloadLoad.depth,
 		Rate: overloadTimes * peak.rate(), Warmup: l.pace.warmup + queueTimeout, Duration: window, Refusals: true,
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := stop(); err != nil {
 		return nil, err
 	}
 	served := peak.perCall()

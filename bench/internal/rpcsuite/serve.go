@@ -42,7 +42,7 @@ type request struct {
 type usage struct {
 	Allocated    uint64 // bytes, since it started
 	Allocations  uint64 // objects, since it started
-	Live         uint64 // bytes of the heap and stacks in use
+	Heap, Stacks uint64 // bytes in use
 	User, System int64
 }
 
@@ -101,7 +101,7 @@ func ownUsage() usage {
 	user, system := ownTimes()
 	return usage{
 		Allocated: samples[0].Value.Uint64(), Allocations: samples[1].Value.Uint64(),
-		Live: samples[2].Value.Uint64() + samples[3].Value.Uint64(),
+		Heap: samples[2].Value.Uint64(), Stacks: samples[3].Value.Uint64(),
 		User: int64(user), System: int64(system),
 	}
 }

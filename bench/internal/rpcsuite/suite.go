@@ -31,7 +31,7 @@ func drive(out io.Writer, o harness.Options, report *harness.Report) (err error)
 	}
 	defer l.close()
 	l.short, l.profiles, l.memory = o.Short, o.Profiles, o.Memory
-	l.pace = pace{rounds: 7, warmup: 100 * time.Millisecond, window: 400 * time.Millisecond}
+	l.pace = pace{rounds: 5, warmup: 100 * time.Millisecond, window: 400 * time.Millisecond}
 	if o.Short {
 		l.pace = pace{rounds: 3, warmup: 40 * time.Millisecond, window: 120 * time.Millisecond}
 	}
