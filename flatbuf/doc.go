@@ -26,9 +26,38 @@
 // Byte slices that accessors return alias the buffer. A buffer that nobody changes
 // may be read by several goroutines; a Builder belongs to one.
 //
+// # Go structs
+//
+// A [Codec] converts between messages and plain Go structs, without generated code.
+// A field is part of the table if it is exported and tagged:
+//
+//	flatbuf:"name[,id=N][,default=V][,required][,struct][,union]"
+//
+// The name is for errors; without one it is Go's. Either all fields of a struct have ids
+// or none, and then they are numbered in their order; the id of a union is that of its
+// value, one after that of its type. The fields of an untagged embedded struct are
+// those of the struct that embeds it.
+//
+//   - A bool, an integer with its size in its name or a float is a scalar, which
+//     is absent if it equals its default; a pointer to one is an optional scalar.
+//   - A string is absent if it is empty and not required, a *string if it is nil.
+//   - A slice is a vector, absent if it is nil: of scalars, strings, or
+//     structs by pointer or by value.
+//   - A struct is a table, absent if it is a nil pointer. With the option struct it, or the
+//     elements of the slice, are FlatBuffers structs: all their fields count, in their
+//     order and untagged, and are scalars, structs or arrays.
+//   - With the option union a struct, a pointer to one or a slice of them are unions with a
+//     type of one byte. Their fields are pointers to the members, whose ids are
+//     the types; one at most is not nil.
+//
+// Marshal goes over a value twice: first for the room that it takes, then to
+// write it. Text and numbers that Unmarshal copies are cut from chunks of 16 KiB
+// that messages share, with capped capacity; keeping one keeps its chunk alive.
+//
 // # Errors
 //
-// Errors about messages are *[diag.Fault]: code, byte offset and field path.
+// Errors about messages and values are *[diag.Fault]: code, byte offset and field path. Errors
+// about Go types are *[TypeError], from For.
 // Misuse of a Builder panics, as in Google's runtime.
 //
 // # Limits

@@ -55,3 +55,39 @@ func ExamplePool() {
 	// 28 bytes
 	// 32 bytes
 }
+
+// A struct with tags is enough to write and read messages.
+func ExampleCodec() {
+	type Item struct {
+		Name  string `flatbuf:"name,required"`
+		Count int32  `flatbuf:"count,default=1"`
+	}
+	type Order struct {
+		ID    uint64 `flatbuf:"id"`
+		Items []Item `flatbuf:"items"`
+	}
+	orders, err := flatbuf.For[Order]()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	msg, err := orders.Marshal(&Order{ID: 7, Items: []Item{{"tea", 1}, {"cup", 6}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	msg, err = orders.Edit(msg, func(o *Order) error {
+		o.Items = append(o.Items, Item{"pot", 1})
+		return nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var back Order
+	fmt.Println(orders.Unmarshal(msg, &back), back)
+	fmt.Println(orders.Unmarshal(msg[:40], &back))
+	// Output:
+	// <nil> {7 [{tea 1} {cup 6} {pot 1}]}
+	// a part lies outside the message at items (offset 28) [unexpected-eof]
+}

@@ -95,7 +95,7 @@ func TestVerifiedMessagesAreReadWithoutLoss(t *testing.T) {
 }
 
 // FuzzVerify holds for any bytes that what is verified is read without loss,
-// and that nothing panics.
+// and that nothing panics, in accessors or in Unmarshal.
 func FuzzVerify(f *testing.F) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for i := range 20 {
@@ -105,6 +105,7 @@ func FuzzVerify(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	trusting := codecOf[Monster](f, flatbuf.Verified())
 	edge := guard.New(f, 1<<16)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > 1<<16 {
@@ -113,6 +114,8 @@ func FuzzVerify(f *testing.F) {
 		b = edge.Put(b)
 		read := reader{budget: 1 << 12}
 		read.message(b)
+		var m Monster
+		_ = trusting.Unmarshal(b, &m)
 		if v.Verify(b) == nil && read.broken > 0 {
 			t.Fatalf("verified, and %d parts broken", read.broken)
 		}

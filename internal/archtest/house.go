@@ -84,7 +84,7 @@ var House = Rules{
 		"net/http":  {"gateway", "rpc", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
 		"os":        {"idl/...", "gen", "rpc/certs", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
-		"reflect":   {"codec", "frugal", "dynamic/protobuf/structs", "internal/mem", "internal/conform/...", "internal/interop"},
+		"reflect":   {"codec", "flatbuf", "frugal", "dynamic/protobuf/structs", "internal/mem", "internal/conform/...", "internal/interop"},
 		"syscall":   {"internal/execmem", "internal/load", "rpc/...", "internal/conform/...", "cmd/..."},
 		"testing":   {"rpc/rpctest", "internal/conform/...", "internal/interop"},
 		"go/parser": {"internal/archtest"},

@@ -5,4 +5,11 @@
 // Messages are those of internal/gen/flat. Google's side is written as flatc
 // writes it: google builds with a builder that is reused by Reset and without
 // a slice per vector, google-object with the object form's Pack.
+//
+// Works: build is from values to bytes, by generated code; marshal the same by
+// our codec of plain Go structs, also against our generated code (typed);
+// object is from a Go struct to bytes and from bytes to a fresh Go struct,
+// read and read-some read all fields and a tenth; roundtrip builds and reads.
+// Where ours reads a message that arrived, object and roundtrip, it verifies it first;
+// Google's Go runtime cannot.
 package flatsuite

@@ -30,6 +30,10 @@ type shape struct {
 	bytes int
 	value message
 	fresh func() message // an empty one
+	// The codec of structs: marshal makes value a message, unmarshal fills a fresh
+	// one, after verification.
+	marshal   func(*flatbuf.Builder) ([]byte, error)
+	unmarshal func([]byte) (message, error)
 }
 
 // shapes returns all shapes, filled.
@@ -49,6 +53,21 @@ func newShape[T any, P interface {
 	message
 }](name string, bytes int) shape {
 	s := shape{name: name, bytes: bytes, value: P(new(T)), fresh: func() message { return P(new(T)) }}
+	codec, err := flatbuf.For[T]()
+	if err != nil {
+		panic(err) // of the tags that the generator wrote
+	}
+	value := (*T)(s.value.(P))
+	s.marshal = func(b *flatbuf.Builder) ([]byte, error) {
+		if err := codec.MarshalTo(b, value); err != nil {
+			return nil, err
+		}
+		return b.FinishedBytes(), nil
+	}
+	s.unmarshal = func(msg []byte) (message, error) {
+		v := new(T)
+		return P(v), codec.Unmarshal(msg, v)
+	}
 	v := reflect.ValueOf(s.value).Elem()
 	base := v.FieldByName("Base").Addr().Interface().(*flat.Base)
 	*base = flat.Base{

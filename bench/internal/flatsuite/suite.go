@@ -39,7 +39,7 @@ type contender struct {
 }
 
 // works have the works in the order of the report.
-var works = []string{"build", "read", "read-some", "verify", "roundtrip"}
+var works = []string{"build", "marshal", "object", "read", "read-some", "verify", "roundtrip"}
 
 func (s *shape) groups() ([]harness.Group, error) {
 	msg := s.message()
@@ -48,7 +48,12 @@ func (s *shape) groups() ([]harness.Group, error) {
 		return nil, err
 	}
 	us := s.ours(msg, verifier)
-	peers := []contender{s.google(msg), s.googleObject()}
+	for work, make := range s.structs(msg) {
+		us.jobs[work] = make
+	}
+	// How the codec of structs compares with our own typed building.
+	typed := contender{name: "typed", jobs: map[string]func() job{"marshal": us.jobs["build"]}}
+	peers := []contender{s.google(msg), s.googleObject(msg), typed}
 	var groups []harness.Group
 	for _, w := range works {
 		g := harness.Group{
@@ -123,6 +128,30 @@ func (s *shape) ours(msg []byte, verifier *flatbuf.Verifier) contender {
 	}}
 }
 
+// structs are the works of the codec of plain Go structs.
+func (s *shape) structs(msg []byte) map[string]func() job {
+	marshal := func() job {
+		b := new(flatbuf.Builder)
+		return func() (uint64, error) {
+			msg, err := s.marshal(b)
+			return uint64(len(msg)), err
+		}
+	}
+	return map[string]func() job{
+		"marshal": marshal,
+		"object": func() job {
+			marshal := marshal()
+			return func() (uint64, error) {
+				n, err := marshal()
+				if err == nil {
+					_, err = s.unmarshal(msg)
+				}
+				return n, err
+			}
+		},
+	}
+}
+
 func (s *shape) google(msg []byte) contender {
 	read := func(read func(*google.Table) uint64) func() job {
 		return func() job {
@@ -156,14 +185,27 @@ func (s *shape) google(msg []byte) contender {
 	}}
 }
 
-func (s *shape) googleObject() contender {
+// googleObject packs the object form, and for the work object unpacks it too. Its
+// builder is reused as google's is.
+func (s *shape) googleObject(msg []byte) contender {
+	pack := func() job {
+		b := google.NewBuilder(0)
+		return func() (uint64, error) {
+			b.Reset()
+			b.Finish(s.value.PackGoogle(b))
+			return uint64(len(b.FinishedBytes())), nil
+		}
+	}
 	return contender{name: "google-object", jobs: map[string]func() job{
-		"build": func() job {
-			b := google.NewBuilder(0)
+		"build":   pack,
+		"marshal": pack,
+		"object": func() job {
+			pack := pack()
 			return func() (uint64, error) {
-				b.Reset()
-				b.Finish(s.value.PackGoogle(b))
-				return uint64(len(b.FinishedBytes())), nil
+				n, err := pack()
+				t := google.Table{Bytes: msg, Pos: google.GetUOffsetT(msg)}
+				s.fresh().UnpackGoogle(&t)
+				return n, err
 			}
 		},
 	}}
@@ -181,7 +223,11 @@ func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 		if off := len(theirs) - len(msg); off*50 > len(msg) || -off*50 > len(msg) {
 			return fmt.Errorf("Google's message has %d bytes, ours %d", len(theirs), len(msg))
 		}
-		for _, m := range [][]byte{theirs, msg} {
+		structs, err := s.marshal(new(flatbuf.Builder))
+		if err != nil {
+			return err
+		}
+		for _, m := range [][]byte{theirs, msg, structs} {
 			if err := verifier.Verify(m); err != nil {
 				return err
 			}
@@ -201,6 +247,10 @@ func (s *shape) checkReads(m []byte) error {
 	}
 	if a, b := s.value.ReadSomeOurs(&ours), s.value.ReadSomeGoogle(&theirs); a != b {
 		return fmt.Errorf("read %x of some fields, Google %x", a, b)
+	}
+	fresh, err := s.unmarshal(m)
+	if err != nil || !reflect.DeepEqual(fresh, s.value) {
+		return fmt.Errorf("the Go struct is another: %v", err)
 	}
 	back := s.fresh()
 	if back.UnpackGoogle(&theirs); !reflect.DeepEqual(back, s.value) {
