@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/thrum-rpc/thrum/internal/load"
@@ -149,8 +150,11 @@ func (f *benchFlags) run(env *environment, args []string) error {
 	}
 	result, err := load.Run(ctx, *c)
 	status.end()
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w\nhint: is a server running at %s? --timeout is how long it is waited for", err, args[0])
+	}
 	if err != nil {
-		return fmt.Errorf("%w\nhint: is a server running at %s? --timeout is how long it is waited for", err, args[0])
+		return err
 	}
 	r := &benchReport{
 		Address: args[0], Dialect: f.dialect, Protocol: f.protocol, Compress: f.compress,
@@ -159,7 +163,7 @@ func (f *benchFlags) run(env *environment, args []string) error {
 	if err := f.write(env, r); err != nil {
 		return err
 	}
-	if result.Failed() > 0 || result.Replies == 0 && env.ctx.Err() == nil {
+	if result.Failed() > 0 || result.Latency.Count == 0 && env.ctx.Err() == nil {
 		return errReported
 	}
 	return nil
@@ -191,6 +195,9 @@ func (f *benchFlags) check(args []string) (err error) {
 		dialects = append(dialects, load.Dialect(i))
 	}
 	if c.Form, err = f.form(dialects); err != nil {
+		return err
+	}
+	if c.Dial, err = f.tls.dialer(c.Form.Dialect); err != nil {
 		return err
 	}
 	c.Form.InOrder = f.inOrder

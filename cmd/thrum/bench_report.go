@@ -172,8 +172,8 @@ func errorMeaning(k load.ErrorKind) string {
 func (r *benchReport) printHints(b *strings.Builder) {
 	res := r.Result
 	switch {
-	case res.Replies == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
-		fmt.Fprint(b, "\nhint: the server may speak another dialect, such as --dialect=unframed, or another protocol\n")
+	case res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+		fmt.Fprint(b, "\nhint: the server may speak another dialect, such as --dialect=unframed, another protocol, or want --tls\n")
 	case res.Errors[load.Order] > 0 && res.Depth > 1:
 		fmt.Fprint(b, "\nhint: the server does not keep the order of calls; --depth 1 or --dialect theader does not need it\n")
 	case res.Errors[load.Unsent] > 0:

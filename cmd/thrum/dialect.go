@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
+	"crypto/tls"
 	"flag"
 	"net"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/certs"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
@@ -19,6 +22,14 @@ type speech struct {
 	protocol    string
 	compress    string
 	multiplexed bool
+	tls         tlsFlags
+}
+
+// tlsFlags say whether and how TLS is around the messages.
+type tlsFlags struct {
+	on    bool
+	files certs.Files
+	name  string
 }
 
 // dialectHelp explains what the flags of speech take.
@@ -31,6 +42,36 @@ func (s *speech) declare(fs *flag.FlagSet) {
 	fs.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
 	fs.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
 	fs.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
+	fs.BoolVar(&s.tls.on, "tls", false, "speak inside TLS")
+	fs.StringVar(&s.tls.files.CA, "tls-ca", "", "with --tls, the `file` of the authorities to trust instead of the system's, as PEM")
+	fs.StringVar(&s.tls.files.Cert, "tls-cert", "", "with --tls, the `file` of the certificate to show, as PEM")
+	fs.StringVar(&s.tls.files.Key, "tls-key", "", "with --tls, the `file` of its private key, as PEM")
+	fs.StringVar(&s.tls.name, "tls-name", "", "with --tls, the `name` that the server's certificate must have (default the host of ADDRESS)")
+}
+
+// dialer returns what makes connections with TLS, nil if there is none.
+func (f *tlsFlags) dialer(d load.Dialect) (func(ctx context.Context, network, address string) (net.Conn, error), error) {
+	if !f.on {
+		if *f != (tlsFlags{}) {
+			return nil, usageError("--tls-ca, --tls-cert, --tls-key and --tls-name need --tls")
+		}
+		return nil, nil
+	}
+	protocol := "thrift"
+	if d == load.HTTP {
+		protocol = "http/1.1"
+	}
+	store, err := certs.Load(f.files, certs.Options{NextProtos: []string{protocol}})
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		name := f.name
+		if host, _, err := net.SplitHostPort(address); name == "" && err == nil {
+			name = host
+		}
+		return (&tls.Dialer{Config: store.ClientConfig(name)}).DialContext(ctx, network, address)
+	}, nil
 }
 
 // form returns what the flags say, for a command that speaks dialects.
@@ -74,7 +115,11 @@ func (s *speech) client() (opts []rpc.ClientOption, err error) {
 	if f.Protocol != 0 {
 		opts = append(opts, rpc.Compact(f.Protocol))
 	}
-	return opts, nil
+	dial, err := s.tls.dialer(f.Dialect)
+	if dial != nil {
+		opts = append(opts, rpc.Dialer(dial))
+	}
+	return opts, err
 }
 
 // networkOf splits an address of the command line: unix:PATH or host:port.

@@ -142,6 +142,7 @@ func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
 		{"bench", "a:1", "--method", "Base.ping", "--header", "a=b"}, {"bench", "a:1", "--method", "Base.ping", "--header", "a", "--dialect", "http"},
 		{"bench", "a:1", "--method", "Base.ping", "--connections", "0"}, {"bench", "a:1", "--method", "Base.ping", "--compress", "zstd"},
 		{"bench", "a:1", "--method", "Base.ping", "--json-out", "x", "--chart", "x"},
+		{"bench", "a:1", "--method", "Base.ping", "--tls-ca", "x"},
 	} {
 		if stdout, stderr := expect(t, exitUsage, args...); stdout != "" || stderr == "" {
 			t.Errorf("thrum %s: printed %q, and %q to stderr", strings.Join(args, " "), stdout, stderr)

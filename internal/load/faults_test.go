@@ -179,7 +179,7 @@ func TestReorderingIsNoErrorWhereItIsAllowed(t *testing.T) {
 	}()
 	f := load.Form{Dialect: load.TTHeader}
 	res := drive(t, load.Config{Address: l.Addr().String(), Form: f, Requests: []load.Request{request(t, f, "noop", []byte{0})}, Depth: 8, Duration: 100 * time.Millisecond})
-	if res.Failed() > 0 || res.Replies == 0 {
+	if res.Failed() > 0 || res.Latency.Count == 0 {
 		t.Errorf("%v", res.Errors)
 	}
 }
@@ -294,7 +294,7 @@ func TestAnyConnectionWill(t *testing.T) {
 		}()
 		return client, nil
 	}})
-	if res.Failed() > 0 || res.Replies < 10 {
+	if res.Failed() > 0 || res.Latency.Count < 10 {
 		t.Errorf("%v, %d replies", res.Errors, res.Replies)
 	}
 }
