@@ -97,6 +97,15 @@ func second(before, after *total, at, length time.Duration) Second {
 	return s
 }
 
+// add adds a part of a second that follows, too short to change the percentiles.
+func (s *Second) add(next Second) {
+	s.At = next.At
+	s.Length += next.Length
+	s.Replies += next.Replies
+	s.Errors += next.Errors
+	s.Max = max(s.Max, next.Max)
+}
+
 // result puts the notes of all connections together, which have ended.
 func (r *run) result(res *Result) {
 	c := r.cfg

@@ -147,12 +147,12 @@ func (r *run) watch(res *Result) {
 	at := begin
 	mark := func(final bool) {
 		now, t := time.Since(r.start), r.total()
-		if final && now-at < time.Second/10 && len(res.Series) > 0 { // too short to say anything
-			last = t
-			at = now
-			return
+		s := second(last, t, now-begin, now-at)
+		if n := len(res.Series); final && n > 0 && s.Length < time.Second/10 { // too short to stand alone
+			res.Series[n-1].add(s)
+		} else {
+			res.Series = append(res.Series, s)
 		}
-		res.Series = append(res.Series, second(last, t, now-begin, now-at))
 		last, at = t, now
 		if !final {
 			r.progress(res.Series[len(res.Series)-1], t)
