@@ -97,8 +97,9 @@ func (p place) any(depth int) (any, *diag.Fault) {
 // anyRecords returns a list or map that stands alone.
 func (p place) anyRecords(depth int) (any, *diag.Fault) {
 	var out any
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return nil, p.fault(code, r.next)
 		}
@@ -126,8 +127,9 @@ func (p place) anyFields(out map[string]any, depth int) *diag.Fault {
 		return p.fault(protowire.ErrDepth, 0)
 	}
 	d := p.typ.Struct()
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -232,8 +234,9 @@ func (p place) anyUnknown(depth int) (map[int32]any, *diag.Fault) {
 	}
 	out := map[int32]any{}
 	seen := map[int32]int{}
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return nil, p.fault(code, r.next)
 		}

@@ -224,8 +224,9 @@ func nodeOf(b []byte, r *record, t *schema.Type) (n Node, code int) {
 // first on.
 func (p *place) merged(o *occurrence, t *schema.Type, oneof *schema.Oneof, depth int) ([]byte, *diag.Fault) {
 	var out []byte
+	var r record
 	for pos := o.first; pos < o.next; {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return nil, p.fault(code, r.next)
 		}
@@ -313,8 +314,9 @@ func (p *place) element(s *step, depth int) *diag.Fault {
 func (p *place) entry(s *step, depth int) *diag.Fault {
 	b := p.data
 	var last mapEntry
+	var r record
 	for pos := 0; pos < len(b); {
-		r, code := readRecord(b, pos, depth)
+		code := r.read(b, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -393,8 +395,9 @@ func zero(t *schema.Type) Node {
 func (p *place) collapse(depth int) *diag.Fault {
 	var o occurrence
 	var all []byte
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -428,8 +431,9 @@ func (p *place) value(depth int) (Value, *diag.Fault) {
 		return Value{p.Node, p.typ}, nil
 	}
 	end := 0
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return Value{}, p.fault(code, r.next)
 		}
@@ -445,8 +449,9 @@ func (p *place) value(depth int) (Value, *diag.Fault) {
 // lastRecord returns the last record of a field without a schema.
 func (p *place) lastRecord(depth int) (Value, *diag.Fault) {
 	var o occurrence
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return Value{}, p.fault(code, r.next)
 		}

@@ -71,8 +71,9 @@ func (p *place) survey(d *schema.StructDef, depth int) ([]occurrence, *diag.Faul
 
 // surveyInto is survey into a table that is given.
 func (p *place) surveyInto(out []occurrence, d *schema.StructDef, depth int) *diag.Fault {
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -270,8 +271,9 @@ func (p place) check(depth int) *diag.Fault {
 		return nil
 	}
 	var seen uint64
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}

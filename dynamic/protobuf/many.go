@@ -256,8 +256,9 @@ func (m *many) packed(p place, r *record, edges []edge, at int64, depth int) (in
 
 // meetEntries finds the last entry of each edge's key.
 func (p *place) meetEntries(br *branch, met []mapEntry, depth int) *diag.Fault {
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}

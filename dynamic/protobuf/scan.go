@@ -21,17 +21,24 @@ type record struct {
 	next   int // after the record; the place of the fault if there is one
 }
 
-// readRecord reads the record at b[pos:] and returns 0 or a negative code. What
-// most records are is read here: a tag and a length of up to two bytes, a varint
-// of up to nine.
+// readRecord is record.read for where it is not called in a loop.
 func readRecord(b []byte, pos, depth int) (r record, code int) {
+	code = r.read(b, pos, depth)
+	return r, code
+}
+
+// read reads the record at b[pos:] into r and returns 0 or a negative code. What
+// most records are is read here: a tag and a length of up to two bytes, a varint
+// of up to nine. A record that is returned would be copied, and who reads it
+// would wait for that.
+func (r *record) read(b []byte, pos, depth int) (code int) {
 	if len(b)-pos < 2 {
-		return slowRecord(b, pos, depth)
+		return r.readSlow(b, pos, depth)
 	}
 	tag, p := uint32(b[pos]), pos+1
 	if tag >= 0x80 {
 		if b[p] >= 0x80 {
-			return slowRecord(b, pos, depth)
+			return r.readSlow(b, pos, depth)
 		}
 		tag = tag&0x7f | uint32(b[p])<<7
 		p++
@@ -45,17 +52,17 @@ func readRecord(b []byte, pos, depth int) (r record, code int) {
 		}
 		end++
 		if end-p > 9 {
-			return slowRecord(b, pos, depth)
+			return r.readSlow(b, pos, depth)
 		}
 	case protowire.Bytes:
 		if p >= len(b) {
-			return slowRecord(b, pos, depth)
+			return r.readSlow(b, pos, depth)
 		}
 		n := int(b[p])
 		p++
 		if n >= 0x80 {
 			if p >= len(b) || b[p] >= 0x80 {
-				return slowRecord(b, pos, depth)
+				return r.readSlow(b, pos, depth)
 			}
 			n = n&0x7f | int(b[p])<<7
 			p++
@@ -66,13 +73,13 @@ func readRecord(b []byte, pos, depth int) (r record, code int) {
 	case protowire.Fixed64:
 		end = p + 8
 	default:
-		return slowRecord(b, pos, depth)
+		return r.readSlow(b, pos, depth)
 	}
 	if end > len(b) || r.number == 0 {
-		return slowRecord(b, pos, depth)
+		return r.readSlow(b, pos, depth)
 	}
 	r.value, r.end, r.next = p, end, end
-	return r, 0
+	return 0
 }
 
 // seek reads the first record at or after b[pos:] that has the number, or
@@ -158,13 +165,13 @@ func skipBytes(b []byte, pos int, number int32, count int64) (end int, left int6
 	return pos, count
 }
 
-// slowRecord is readRecord for all records.
-func slowRecord(b []byte, pos, depth int) (r record, code int) {
-	r.start = pos
+// readSlow is read for all records.
+func (r *record) readSlow(b []byte, pos, depth int) (code int) {
+	*r = record{start: pos}
 	var n int
 	if r.number, r.wire, n = protowire.ConsumeTag(b[pos:]); n < 0 {
 		r.next = pos
-		return r, n
+		return n
 	}
 	pos += n
 	r.value = pos
@@ -173,7 +180,7 @@ func slowRecord(b []byte, pos, depth int) (r record, code int) {
 		l, n := protowire.ConsumeLength(b[pos:])
 		if n < 0 {
 			r.next = pos
-			return r, n
+			return n
 		}
 		r.value = pos + n
 		r.end = r.value + l
@@ -184,7 +191,7 @@ func slowRecord(b []byte, pos, depth int) (r record, code int) {
 		r.next, code = protowire.SkipAt(b, pos, r.number, r.wire, depth)
 		r.end = r.next
 	}
-	return r, code
+	return code
 }
 
 // groupEnd finds the end of the group whose fields are at b[pos:]: the place

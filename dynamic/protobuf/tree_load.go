@@ -129,8 +129,9 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 	base, begin := len(t.seen), len(t.nodes)
 	t.seen = slices.Grow(t.seen, len(d.Fields()))[:base+len(d.Fields())]
 	clear(t.seen[base:])
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -240,8 +241,9 @@ func (s *siblings) merged(p place, field *schema.Field, o *occurrence, depth int
 func (s *siblings) elements(p place, depth int) *diag.Fault {
 	elem := p.typ.Elem()
 	k, w := kindOf(elem), wireOf(elem)
+	var r record
 	for pos, i := 0, 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -270,8 +272,9 @@ func (s *siblings) elements(p place, depth int) *diag.Fault {
 
 func (s *siblings) entries(p place, depth int) *diag.Fault {
 	count := 0
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}

@@ -50,8 +50,9 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 	}
 	begin := len(c.dst)
 	done, alone := 0, false
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -89,8 +90,9 @@ func (c *cutter) message(p place, k *cut, depth int) *diag.Fault {
 // records from b[pos:] on.
 func (k *cut) repeats(b []byte, pos, depth int) bool {
 	var seen uint64
+	var r record
 	for pos < len(b) {
-		r, code := readRecord(b, pos, depth)
+		code := r.read(b, pos, depth)
 		if code < 0 {
 			return false // which the caller will meet too
 		}
@@ -172,8 +174,9 @@ func (c *cutter) carefully(p place, k *cut, depth int) *diag.Fault {
 // counts finds out what counts of the singular fields that are kept.
 func (p *place) counts(k *cut, depth int) (map[int32]*occurrence, *diag.Fault) {
 	out := map[int32]*occurrence{}
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return nil, p.fault(code, r.next)
 		}
@@ -216,8 +219,9 @@ func (p place) required(depth int) *diag.Fault {
 		seen = make([]uint64, (n+63)/64)
 	}
 	has := func(f *schema.Field) bool { return seen[f.Index()/64]>>(f.Index()%64)&1 != 0 }
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}

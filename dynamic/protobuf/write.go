@@ -223,8 +223,9 @@ func foreign(err error) *diag.Fault {
 
 // appendMap appends the entries of a map, which were written for the same types.
 func (n Node) appendMap(dst []byte, number int32, t *schema.Type) ([]byte, *diag.Fault) {
+	var r record
 	for pos := 0; pos < len(n.data); {
-		r, code := readRecord(n.data, pos, maxDepth)
+		code := r.read(n.data, pos, maxDepth)
 		if code < 0 {
 			return dst, foreign(fault(code, r.next))
 		}
