@@ -361,9 +361,9 @@ type mapEntry struct {
 func readEntry(b []byte, r *record, t *schema.Type, depth int) (e mapEntry, at, code int) {
 	key, elem := t.Key(), t.Elem()
 	e.key, e.at = zero(key), r.end
+	var part record
 	for pos := r.value; pos < r.end; {
-		part, code := readRecord(b[:r.end], pos, depth)
-		if code < 0 {
+		if code := part.read(b[:r.end], pos, depth); code < 0 {
 			return e, part.next, code
 		}
 		pos = part.next

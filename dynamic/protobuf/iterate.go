@@ -263,7 +263,7 @@ func (v Value) Check() error {
 	return asError(p.check(maxDepth))
 }
 
-func (p place) check(depth int) *diag.Fault {
+func (p *place) check(depth int) *diag.Fault {
 	switch {
 	case depth <= 0:
 		return p.fault(protowire.ErrDepth, 0)
@@ -298,7 +298,10 @@ func (p place) check(depth int) *diag.Fault {
 				seen |= bit
 			}
 		}
-		if f := p.checkRecord(r, t, depth); f != nil {
+		if t.Kind() < schema.List { // a number or text
+			continue
+		}
+		if f := p.checkRecord(&r, t, depth); f != nil {
 			if field != nil {
 				f.Field(field.Name())
 			}
@@ -308,28 +311,12 @@ func (p place) check(depth int) *diag.Fault {
 	return nil
 }
 
-// checkRecord checks what a record holds of a field of type t.
-func (p place) checkRecord(r record, t *schema.Type, depth int) *diag.Fault {
+// checkRecord checks what a record holds of a field of type t, a list, map or
+// message.
+func (p *place) checkRecord(r *record, t *schema.Type, depth int) *diag.Fault {
 	switch t.Kind() {
 	case schema.Map:
-		e, at, code := readEntry(p.data, &r, t, depth-1)
-		if code < 0 {
-			return p.fault(code, at)
-		}
-		if p.merges != nil && t.Elem().Kind() == schema.Struct && !p.merges.met {
-			_, _, plain := readPlainEntry(p.data, &r, t, depth-1)
-			p.merges.met = !plain
-		}
-		for pos := r.value; pos < r.end; { // all that stands of the value, whatever counts
-			part, _ := readRecord(p.data[:r.end], pos, depth-1)
-			pos = part.next
-			if part.number == 2 && part.wire == wireOf(t.Elem()) {
-				if f := p.checkRecord(part, t.Elem(), depth-1); f != nil {
-					return f.Key(keyText(e.key))
-				}
-			}
-		}
-		return nil
+		return p.checkMapEntry(r, t, depth-1)
 	case schema.List:
 		if w := wireOf(t); r.wire != w {
 			if at, code := checkPacked(p.data, r.value, r.end, w); code < 0 {
@@ -342,7 +329,33 @@ func (p place) checkRecord(r record, t *schema.Type, depth int) *diag.Fault {
 	if t.Kind() != schema.Struct {
 		return nil
 	}
-	part := p
+	part := *p
 	part.move(Node{kind: bytesNode}, t, r.value, r.end)
 	return part.check(depth - 1)
+}
+
+// checkMapEntry checks the entry of a map of type t.
+func (p *place) checkMapEntry(r *record, t *schema.Type, depth int) *diag.Fault {
+	e, at, code := readEntry(p.data, r, t, depth)
+	switch {
+	case code < 0:
+		return p.fault(code, at)
+	case t.Elem().Kind() != schema.Struct:
+		return nil
+	}
+	if p.merges != nil && !p.merges.met {
+		plain := newPlainEntry(t)
+		p.merges.met = !plain.read(p.data, r, depth)
+	}
+	var part record
+	for pos := r.value; pos < r.end; { // all that stands of the value, whatever counts
+		part.read(p.data[:r.end], pos, depth)
+		pos = part.next
+		if part.number == 2 && part.wire == wireOf(t.Elem()) {
+			if f := p.checkRecord(&part, t.Elem(), depth); f != nil {
+				return f.Key(keyText(e.key))
+			}
+		}
+	}
+	return nil
 }

@@ -271,6 +271,7 @@ func (s *siblings) elements(p place, depth int) *diag.Fault {
 }
 
 func (s *siblings) entries(p place, depth int) *diag.Fault {
+	plain := newPlainEntry(p.typ)
 	count := 0
 	var r record
 	for pos := 0; pos < len(p.data); {
@@ -282,7 +283,8 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 			s.pure = false
 			continue
 		}
-		if at := s.plainEntry(p, &r, depth-1); at != 0 {
+		if plain.read(p.data, &r, depth-1) {
+			at := s.add(plain.kind, plain.elemWire, s.base+uint32(plain.key.start), plain.value.value, plain.value.end)
 			if f := s.open(at, p.typ.Elem(), depth-1); f != nil {
 				return f.Key(keyText(Item{s.t, at}.Key().Node))
 			}
@@ -297,26 +299,26 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 	return nil
 }
 
-// plainEntry adds an entry that can be used as it stands. It returns 0 for others.
-func (s *siblings) plainEntry(p place, r *record, depth int) uint32 {
-	key, v, ok := readPlainEntry(p.data, r, p.typ, depth)
-	if !ok {
-		return 0
-	}
-	return s.add(kindOf(p.typ.Elem()), v.wire, s.base+uint32(key.start), v.value, v.end)
+// plainEntry reads entries of one map that can be used as they stand: a key and
+// a value, nothing else.
+type plainEntry struct {
+	key, value        record
+	keyType           *schema.Type
+	keyWire, elemWire protowire.Type
+	kind              nodeKind // of the values
 }
 
-// readPlainEntry reads the entry of a map of type t in a record of b, if it is a
-// key and a value, nothing else.
-func readPlainEntry(b []byte, r *record, t *schema.Type, depth int) (key, value record, ok bool) {
+func newPlainEntry(t *schema.Type) plainEntry {
+	return plainEntry{keyType: t.Key(), keyWire: wireOf(t.Key()), elemWire: wireOf(t.Elem()), kind: kindOf(t.Elem())}
+}
+
+// read reads the entry in a record of b, and reports whether it is a plain one.
+func (e *plainEntry) read(b []byte, r *record, depth int) bool {
 	b = b[:r.end]
-	key, code := readRecord(b, r.value, depth)
-	if code < 0 || key.number != 1 || key.next == r.end || key.wire != wireOf(t.Key()) {
-		return key, value, false
-	}
-	value, code = readRecord(b, key.next, depth)
-	ok = code == 0 && value.number == 2 && value.next == r.end && value.wire == wireOf(t.Elem()) && stands(b[key.value:key.end], t.Key())
-	return key, value, ok
+	k, v := &e.key, &e.value
+	return k.read(b, r.value, depth) == 0 && k.number == 1 && k.next != r.end && k.wire == e.keyWire &&
+		v.read(b, k.next, depth) == 0 && v.number == 2 && v.next == r.end && v.wire == e.elemWire &&
+		stands(b[k.value:k.end], e.keyType, e.keyWire)
 }
 
 // entry adds an entry, which is written anew.
@@ -362,10 +364,9 @@ func (s *siblings) copiedEntry(p place, e *mapEntry, depth int) *diag.Fault {
 	return s.open(at, elem, depth)
 }
 
-// stands reports whether b, the bytes of a key of type t, is how that key is
+// stands reports whether b, the bytes of a key of type t and wire type w, is how that key is
 // written anew, so that keys can be compared by their bytes.
-func stands(b []byte, t *schema.Type) bool {
-	w := wireOf(t)
+func stands(b []byte, t *schema.Type, w protowire.Type) bool {
 	if w != protowire.Varint || len(b) == 1 && b[0] < 2 {
 		return true
 	}
@@ -409,7 +410,8 @@ func (s *siblings) dropTwins(count int) {
 func (i Item) rawKey() []byte {
 	n := i.get()
 	b := i.tree.buffer(n)
-	r, _ := readRecord(b, int(n.label), 1)
+	var r record
+	r.read(b, int(n.label), 1)
 	return b[r.value:r.end]
 }
 
