@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 
 	"github.com/thrum-rpc/thrum/rpc"
 )
@@ -111,4 +113,48 @@ func ExampleMultiplexed() {
 	// Output:
 	// 3 <nil>
 	// unknown method: method "stock" is in the services Shop, Library: call one of them by "Service:method"
+}
+
+// One port serves Thrift in every dialect, posts among them, and other HTTP requests.
+func ExampleHTTP() {
+	server := rpc.NewServer(rpc.HTTPFallback(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "nothing but Thrift here") // a gateway.Gateway, for example
+	})))
+	if err := server.Register(&rpc.Service{Name: "Shop", Methods: []rpc.Method{rpc.Unary("stock", stock)}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go server.Serve(l)
+	defer server.Close()
+
+	ctx, address := context.Background(), l.Addr().String()
+	for _, dialect := range []rpc.ClientOption{rpc.TTHeader(), rpc.HTTP("http://" + address + "/shop"), rpc.HTTP2("http://" + address + "/shop")} {
+		client, err := rpc.Dial(ctx, "tcp", address, dialect)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		var result stockResult
+		err = rpc.Call(ctx, client, "stock", &stockArgs{Title: "Emma"}, &result)
+		fmt.Println(*result.Success, err)
+		client.Close()
+	}
+	page, err := http.Get("http://" + address)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer page.Body.Close()
+	text, err := io.ReadAll(page.Body)
+	fmt.Println(string(text), err)
+	// Output:
+	// 3 <nil>
+	// 3 <nil>
+	// 3 <nil>
+	// nothing but Thrift here <nil>
 }

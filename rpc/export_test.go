@@ -1,8 +1,14 @@
 package rpc
 
 import (
+	"bytes"
+	"context"
 	"maps"
+	"net/http"
 	"slices"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 )
 
 // This file lets tests look inside.
@@ -50,3 +56,18 @@ func Completed(s *Server) int {
 
 // InFlight returns the server's count of calls in flight.
 func InFlight(s *Server) int { return int(s.inFlight.Load()) }
+
+// Exchange answers a message as one that has come over HTTP.
+func Exchange(ctx context.Context, s *Server, message []byte) ([]byte, error) {
+	in := transport.NewReader(bytes.NewReader(message), &s.blocks)
+	defer in.Close()
+	for in.Fill(len(message)) == nil {
+	}
+	view, block := in.Take(len(in.Bytes()))
+	reply, err := s.exchange(ctx, &thrifthttp.Request{Message: view, Block: block, Header: http.Header{}})
+	out := bytes.Join(reply.Message, nil)
+	if reply.Release != nil {
+		reply.Release()
+	}
+	return out, err
+}

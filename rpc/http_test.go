@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -487,4 +489,32 @@ func TestHandlersSetHeadersOfTheirReply(t *testing.T) {
 			r.mu.Unlock()
 		}
 	}
+}
+
+// Whatever is posted is answered with a message, or refused, and nothing of it is kept.
+func FuzzMessagesOverHTTP(f *testing.F) {
+	call := append(thriftwire.AppendMessage(nil, thriftwire.Call, "echo", 1), textStruct("x")...)
+	f.Add(call)
+	f.Add(append(thriftwire.AppendMessage(nil, thriftwire.Oneway, "S:echo", 1), textStruct("x")...))
+	f.Add(append(compact.FBThrift.AppendMessage(nil, thriftwire.Call, "callback", 1), 0))
+	f.Add(call[:len(call)-3])
+	f.Fuzz(func(t *testing.T, message []byte) {
+		server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Workers(1))
+		defer server.Close()
+		if err := server.Register(&rpc.Service{Name: "S", Methods: shop(make(chan string, 1))}); err != nil {
+			t.Fatal(err)
+		}
+		reply, err := rpc.Exchange(t.Context(), server, message)
+		var status *thrifthttp.StatusError
+		switch {
+		case err != nil && (!errors.As(err, &status) || status.Status != http.StatusBadRequest):
+			t.Errorf("refused with %v", err)
+		case err == nil && len(reply) > 0 && reply[0] != 0x80 && reply[0] != 0x82:
+			t.Errorf("% x is no message", reply)
+		}
+		eventually(t, "nothing is held", func() bool {
+			s := server.Stats()
+			return s.Memory == 0 && s.InFlight == 0
+		})
+	})
 }

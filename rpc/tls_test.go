@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/apache/thrift/lib/go/thrift"
+
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/certs"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
@@ -330,4 +332,45 @@ func TestCloseDoesNotWaitForClientsInsideTLS(t *testing.T) {
 	server.Close()
 	eventually(t, "no connection is left", func() bool { return rpc.Connections(server) == 0 })
 	before.wantClosed()
+}
+
+func TestApachePeersInsideTLS(t *testing.T) {
+	ca := rpctest.NewCA(t)
+	_, address := listen(t, []rpc.Method{echo}, secure(t, ca))
+	config := store(t, issue(t, t.TempDir(), ca, ca, "reader")).ClientConfig("shop.test")
+	socket := thrift.NewTSSLSocketConf(address, &thrift.TConfiguration{TLSConfig: config, ConnectTimeout: patience, SocketTimeout: patience})
+	framed := thrift.NewTFramedTransportConf(socket, nil)
+	if err := framed.Open(); err != nil {
+		t.Fatal(err)
+	}
+	defer framed.Close()
+	protocol := thrift.NewTBinaryProtocolConf(framed, nil)
+	var got apacheText
+	if _, err := thrift.NewTStandardClient(protocol, protocol).Call(t.Context(), "echo", &apacheText{"hello"}, &got); err != nil || got.text != "hello" {
+		t.Errorf("Apache's client: %q, %v", got.text, err)
+	}
+
+	serverConfig, err := store(t, issue(t, t.TempDir(), ca, ca, "shop.test")).ServerConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening, err := thrift.NewTSSLServerSocket("127.0.0.1:0", serverConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := thrift.NewTSimpleServer4(&apacheProcessor{}, listening,
+		thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), nil), thrift.NewTBinaryProtocolFactoryConf(nil))
+	if err := server.Listen(); err != nil {
+		t.Fatal(err)
+	}
+	go server.AcceptLoop()
+	t.Cleanup(func() {
+		listening.Close() // which Stop leaves open
+		server.Stop()
+	})
+	client := dial(t, "tcp", listening.Addr().String(), reader(t, ca))
+	if got, err := invoke(t.Context(), client, "echo", "hello"); err != nil || got != "hello" {
+		t.Errorf("Apache's server: %q, %v", got, err)
+	}
+	client.Close()
 }

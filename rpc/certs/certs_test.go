@@ -208,7 +208,7 @@ func TestRunningConfigurationsTakeNewFiles(t *testing.T) {
 			t.Errorf("reloaded: %v, %v", changed, err)
 		}
 	}
-	connect(true, "at first")
+	connect(true, "at first") // which could leave a session to resume
 	reload(s, false)
 	write(t, serverDir, second, second, "shop.test")
 	reload(s, true)

@@ -10,7 +10,7 @@ import (
 // This file holds the configurations, which ask the store at every handshake.
 
 // ServerConfig returns the configuration of a server, for any number of
-// listeners. The store needs a certificate. What is set in the result later does not count,
+// listeners. The store needs a certificate. Sessions are not resumed where clients are asked for certificates. What is set in the result later does not count,
 // since each handshake has a configuration of the store's.
 func (s *Store) ServerConfig() (*tls.Config, error) {
 	if s.files.Cert == "" {
@@ -36,6 +36,8 @@ func (s *Store) serverConfig(p *pair) *tls.Config {
 		ClientCAs:    p.authorities,
 		MinVersion:   s.opt.MinVersion,
 		NextProtos:   slices.Clone(protocols),
+		// Before Go 1.26 a ticket could outlive the authorities that its client was verified by.
+		SessionTicketsDisabled: s.opt.ClientAuth != tls.NoClientCert,
 	}
 }
 

@@ -53,7 +53,7 @@ type pair struct {
 	digest      [sha256.Size]byte
 	certificate *tls.Certificate // nil without Files.Cert
 	authorities *x509.CertPool   // nil without Files.CA
-	server      *tls.Config      // of the handshakes of this time, with their session tickets
+	server      *tls.Config      // of the handshakes of this time
 }
 
 // Load reads the files. A key that does not fit its certificate, a
@@ -82,8 +82,7 @@ func Load(f Files, o Options) (*Store, error) {
 }
 
 // Reload reads the files and puts what they hold to use if it has changed.
-// After an error the store goes on with what it has. Old session tickets are
-// not taken after a change.
+// After an error the store goes on with what it has.
 func (s *Store) Reload() (changed bool, err error) {
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -199,6 +200,22 @@ func TestSlowBodiesEndWithTheirTime(t *testing.T) {
 		reply, text := n.do(t, two, n.post(t, body, 100))
 		wantProblem(t, reply, text, http.StatusRequestTimeout)
 	})
+}
+
+func TestSlowHeadersEndWithTheirTime(t *testing.T) {
+	n := serve(t, thrifthttp.Options{ReadTime: 50 * time.Millisecond, IdleTime: 50 * time.Millisecond}, false)
+	for _, start := range []string{"POST / HTTP/1.1\r\nHost:", "PRI * HTTP/2.0\r\n\r\nS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00\x00\x00\xff\x01"} {
+		c, err := net.Dial("tcp", n.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.SetDeadline(time.Now().Add(patience))
+		io.WriteString(c, start)
+		if _, err := io.Copy(io.Discard, c); err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%q: the connection stays open", start)
+		}
+	}
 }
 
 func TestSlowExchangesOutliveTheTimeForReading(t *testing.T) {
