@@ -19,7 +19,7 @@ type Builder struct {
 	Bytes []byte
 
 	head      int // the message so far is Bytes[head:]
-	minalign  int // the greatest alignment so far, 0 for 1
+	minalign  int // the greatest alignment so far; a message has that of its root offset at least
 	vtable    []UOffsetT
 	plain     []uint16 // the vtable of a table made by StartTable
 	objectEnd UOffsetT
@@ -55,7 +55,7 @@ func roundUp(n int) int { return (n + maxAlign - 1) &^ (maxAlign - 1) }
 func (b *Builder) Reset() {
 	b.Bytes = b.Bytes[:cap(b.Bytes)&^(maxAlign-1)]
 	b.head = len(b.Bytes)
-	b.minalign = 0
+	b.minalign = SizeUOffsetT
 	b.vtables.reset()
 	b.nested, b.finished = false, false
 	if len(b.shared) > 0 {

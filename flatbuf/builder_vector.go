@@ -10,10 +10,20 @@ import (
 
 // CreateString writes a string and the zero byte after it, and returns its offset.
 func (b *Builder) CreateString(s string) UOffsetT {
-	n := len(s)
-	pos := b.bytesAt(n, 1)
-	copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
-	return UOffsetT(len(b.Bytes) - pos)
+	n, end := len(s), len(b.Bytes)
+	pos := end - (end-b.head+n+1+SizeUOffsetT+3)&^3
+	if pos < 0 || b.nested || b.minalign < SizeUOffsetT {
+		pos = b.bytesAt(n, 1)
+		copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
+		return UOffsetT(len(b.Bytes) - pos)
+	}
+	// The same as bytesAt does, without a call: most messages are strings.
+	buf := b.Bytes
+	mem.PutLE32(mem.Data(buf[b.head-4:b.head]), 0)
+	mem.PutLE32(mem.Data(buf[pos:pos+SizeUOffsetT]), uint32(n))
+	copy(buf[pos+SizeUOffsetT:], s)
+	b.head = pos
+	return UOffsetT(end - pos)
 }
 
 // CreateByteString is CreateString for bytes.

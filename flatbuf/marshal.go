@@ -127,7 +127,7 @@ func (c *Codec[T]) Build(b *Builder, v *T) (UOffsetT, error) {
 	if s == nil {
 		s = new(writer)
 	}
-	off, err := s.build(b, c.program, mem.Of(v), c.config.depth)
+	off, err := s.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
 	s.b, s.fault = nil, nil
 	c.writers.Put(s)
 	return off, err

@@ -39,7 +39,9 @@ type tableProgram struct {
 	inlines  []inlineOp
 	refsFrom int // -1 without
 	refs     []refOp
-	results  int // offsets that refs leave for inlines
+	vtable   []byte // of a table with all fields
+	bound    int    // bytes that the table takes at most with its vtable
+	results  int    // offsets that refs leave for inlines
 }
 
 // inlineOp is a field in the table itself, or a run of equal ones.
@@ -49,6 +51,7 @@ type inlineOp struct {
 	isBool bool
 	slot   int
 	n      int     // scalars in a run
+	at     int     // in a table with all fields
 	off    uintptr // in the Go struct
 	def    uint64
 	fixed  *fixedProgram
@@ -311,6 +314,19 @@ func (p *tableProgram) arrange() {
 		out = append(out, op)
 	}
 	p.inlines = out
+	p.vtable = make([]byte, SizeVOffsetT*(VtableMetadataFields+p.slots))
+	at := SizeSOffsetT
+	for i := range out {
+		op := &out[i]
+		op.at = at
+		for j := range op.n {
+			WriteUint16(p.vtable[SizeVOffsetT*(VtableMetadataFields+op.slot+j):], uint16(at+j*int(op.width)))
+		}
+		at += op.bytes()
+	}
+	WriteUint16(p.vtable, uint16(len(p.vtable)))
+	WriteUint16(p.vtable[SizeVOffsetT:], uint16(at))
+	p.bound = at + maxAlign + len(p.vtable)
 	p.refsFrom = slices.IndexFunc(out, func(op inlineOp) bool { return op.kind == inlineRef })
 }
 

@@ -17,6 +17,9 @@ type writer struct {
 	offsets []UOffsetT // of what the tables at hand refer to, a stack
 	depth   int        // how many more tables may nest
 	fault   *diag.Fault
+	// vtables has the offset of the vtable of each table of the layout with all
+	// its fields, 0 until one is written.
+	vtables []UOffsetT
 }
 
 func (s *writer) fail(code diag.Code, detail string) bool {
@@ -24,14 +27,19 @@ func (s *writer) fail(code diag.Code, detail string) bool {
 	return false
 }
 
-// build writes the struct at v and returns its offset.
-func (s *writer) build(b *Builder, p *tableProgram, v mem.Pointer, depth int) (UOffsetT, error) {
+// build writes the struct at v and returns its offset. tables is the number of
+// tables in the layout.
+func (s *writer) build(b *Builder, p *tableProgram, v mem.Pointer, depth, tables int) (UOffsetT, error) {
 	s.b, s.depth, s.offsets, s.fault = b, depth, s.offsets[:0], nil
 	n := 0
 	if !s.bound(p, v, &n) {
 		return 0, s.fault
 	}
 	s.depth = depth
+	if s.vtables == nil {
+		s.vtables = make([]UOffsetT, tables)
+	}
+	clear(s.vtables)
 	b.assertNotNested()
 	b.room(n)
 	off, ok := s.table(p, v)
@@ -50,9 +58,13 @@ func (s *writer) bound(p *tableProgram, v mem.Pointer, n *int) bool {
 	if s.depth--; s.depth < 0 {
 		return s.fail(diag.DepthLimit, "tables are nested too deeply")
 	}
-	*n += SizeSOffsetT + p.inline + maxAlign + SizeVOffsetT*(VtableMetadataFields+p.slots)
+	*n += p.bound
 	for i := range p.refs {
 		r := &p.refs[i]
+		if r.kind == refString {
+			*n += padding + len(mem.String(mem.Add(v, r.off)))
+			continue
+		}
 		if !s.boundRef(r, mem.Add(v, r.off), n) {
 			s.fault.Field(r.name)
 			return false
@@ -67,8 +79,6 @@ func (s *writer) bound(p *tableProgram, v mem.Pointer, n *int) bool {
 
 func (s *writer) boundRef(r *refOp, at mem.Pointer, n *int) bool {
 	switch r.kind {
-	case refString:
-		*n += padding + len(textAt(at))
 	case refStringP:
 		if q := mem.Ptr(at); q != nil {
 			*n += padding + len(textAt(q))
@@ -160,7 +170,14 @@ func (s *writer) table(p *tableProgram, v mem.Pointer) (UOffsetT, bool) {
 	}
 	for i := range p.refs {
 		r := &p.refs[i]
-		off, other, ok := s.ref(r, mem.Add(v, r.off))
+		at := mem.Add(v, r.off)
+		if r.kind == refString {
+			if text := textAt(at); text != "" || r.required {
+				s.offsets[base+r.result] = s.b.CreateString(text)
+			}
+			continue
+		}
+		off, other, ok := s.ref(r, at)
 		if ok && off == 0 && r.required {
 			ok = s.fail(diag.MissingRequired, "a required field is absent")
 		}
@@ -173,13 +190,93 @@ func (s *writer) table(p *tableProgram, v mem.Pointer) (UOffsetT, bool) {
 			s.offsets[base+r.result+1] = other
 		}
 	}
-	off := s.inlines(p, v, s.offsets[base:])
+	off := s.full(p, v, s.offsets[base:])
+	if off == 0 {
+		off = s.inlines(p, v, s.offsets[base:])
+	}
 	s.offsets = s.offsets[:base]
 	s.depth++
 	return off, true
 }
 
-// inlines writes the table itself.
+// full writes the table itself if all fields are present: each has its place,
+// and the vtable is always the same. It returns 0 if a field is absent, and has then
+// written nothing that counts.
+func (s *writer) full(p *tableProgram, v mem.Pointer, results []UOffsetT) UOffsetT {
+	b := s.b
+	end := SizeSOffsetT + p.inline
+	size := end + -(len(b.Bytes)-b.head+end-SizeSOffsetT)&(p.align-1)
+	b.room(size + len(p.vtable))
+	start := b.head - size
+	t := b.Bytes[start:b.head]
+	object := UOffsetT(len(b.Bytes) - start)
+	for i := range p.inlines {
+		op := &p.inlines[i]
+		src := mem.Add(v, op.off)
+		switch op.kind {
+		case inlineRef:
+			off := results[op.result]
+			if off == 0 {
+				return 0
+			}
+			mem.PutLE32(mem.Data(t[op.at:op.at+SizeUOffsetT]), uint32(object)-uint32(op.at)-uint32(off))
+			continue
+		case inlineRun:
+			data := mem.View[byte](src, op.n*int(op.width))
+			if !noneZero(data, int(op.width)) {
+				return 0
+			}
+			mem.CopyLE(t[op.at:op.at+len(data)], data, int(op.width))
+			continue
+		case inlineType:
+			if results[op.result] == 0 {
+				return 0
+			}
+			t[op.at] = uint8(results[op.result])
+			continue
+		case inlineOptional, inlineStructP:
+			if src = mem.Ptr(src); src == nil {
+				return 0
+			}
+		}
+		if op.fixed != nil {
+			op.fixed.write(t[op.at:op.at+op.fixed.size], src)
+			continue
+		}
+		bits := loadBits(src, op.width)
+		if bits == op.def && op.kind == inlineScalar {
+			return 0
+		}
+		storeLE(t[op.at:op.at+int(op.width)], bits)
+	}
+	for i := end; i < size; i++ {
+		t[i] = 0
+	}
+	b.minalign = max(b.minalign, p.align)
+	b.head = start
+	if vtable := s.vtables[p.index]; vtable != 0 {
+		mem.PutLE32(mem.Data(t[:SizeSOffsetT]), uint32(vtable-object))
+	} else {
+		s.vtables[p.index] = b.shareVtable(object, p.vtable)
+	}
+	return object
+}
+
+// storeLE writes a number of 1, 2, 4 or 8 bytes.
+func storeLE(b []byte, bits uint64) {
+	switch len(b) {
+	case 1:
+		b[0] = uint8(bits)
+	case 2:
+		mem.PutLE16(mem.Data(b), uint16(bits))
+	case 4:
+		mem.PutLE32(mem.Data(b), uint32(bits))
+	default:
+		mem.PutLE64(mem.Data(b), bits)
+	}
+}
+
+// inlines writes the table itself, of fields that may be absent.
 func (s *writer) inlines(p *tableProgram, v mem.Pointer, results []UOffsetT) UOffsetT {
 	t, vt := s.b.StartTable(p.slots, p.inline, p.align)
 	at := SizeSOffsetT
@@ -323,10 +420,6 @@ func (p *fixedProgram) write(dst []byte, v mem.Pointer) {
 // offset of a vector of types.
 func (s *writer) ref(r *refOp, at mem.Pointer) (off, other UOffsetT, ok bool) {
 	switch r.kind {
-	case refString:
-		if text := textAt(at); text != "" || r.required {
-			return s.b.CreateString(text), 0, true
-		}
 	case refStringP:
 		if q := mem.Ptr(at); q != nil {
 			return s.b.CreateString(textAt(q)), 0, true

@@ -150,10 +150,13 @@ func (b *Builder) WriteVtable() UOffsetT {
 }
 
 // shareVtable makes the table with that offset refer to its vtable, which is
-// written if the message has no equal one. vtable may already lie where it
-// would be written, right before the head.
-func (b *Builder) shareVtable(object UOffsetT, vtable []byte) {
-	off := b.vtables.find(b.Bytes, vtable)
+// written if the message has no equal one, and returns the vtable's offset.
+// vtable may already lie where it would be written, right before the head.
+func (b *Builder) shareVtable(object UOffsetT, vtable []byte) UOffsetT {
+	off := UOffsetT(0)
+	if len(b.vtables.offsets) > 0 {
+		off = b.vtables.find(b.Bytes, vtable)
+	}
 	if off == 0 {
 		b.room(len(vtable))
 		b.head -= len(vtable)
@@ -163,4 +166,5 @@ func (b *Builder) shareVtable(object UOffsetT, vtable []byte) {
 	}
 	table := len(b.Bytes) - int(object)
 	mem.PutLE32(mem.Data(b.Bytes[table:table+SizeSOffsetT]), uint32(off-object))
+	return off
 }
