@@ -109,6 +109,66 @@ func TestSlowReadersCostABoundedAmount(t *testing.T) {
 	wantMemory(t, "after they have gone", before, 24*frame)
 }
 
+// Clients that do not read, when they hold all the memory there is.
+func TestSlowReadersDoNotKeepOutOthers(t *testing.T) {
+	const frame = 1 << 18
+	large := raw("large", func(_ context.Context, _, dst []byte) ([]byte, error) {
+		return append(dst, textStruct(strings.Repeat("x", frame-100))...), nil
+	})
+	server, address := host(t, []rpc.Method{echo, large}, rpc.MaxFrameSize(frame), rpc.MaxMemory(1<<20))
+	served := bystanders(t, address)
+	for range 10 {
+		p := connect(t, address, true)
+		p.Conn.(*net.TCPConn).SetReadBuffer(1 << 14)
+		for i := range int32(50) {
+			p.send(p.call("large", i, ""))
+		}
+	}
+	eventually(t, "there is no memory left", func() bool { return server.Stats().Memory > 1<<20 })
+	for range 5 {
+		served()
+	}
+	if n := server.Stats().Memory; n < 1<<20 {
+		t.Errorf("%d bytes in use, so nothing was tested", n)
+	}
+}
+
+// Large messages that arrive in part, more than there is memory for: they
+// wait, and small ones do not. When they go on all are answered.
+func TestLargeMessagesWaitForMemoryAndSmallOnesDoNot(t *testing.T) {
+	const size, limit, clients = 1 << 20, 4 << 20, 40
+	server, address := host(t, []rpc.Method{echo}, rpc.MaxMemory(limit))
+	served := bystanders(t, address)
+	text := strings.Repeat("a large message ", size/16)
+	var all []*peer
+	var wg sync.WaitGroup
+	before := memory()
+	for i := range clients {
+		p := connect(t, address, true)
+		all = append(all, p)
+		b := p.call("echo", int32(i), text)
+		wg.Go(func() { p.send(b[:size*3/4]) })
+	}
+	eventually(t, "there is no memory left", func() bool { return server.Stats().Memory > limit-size })
+	for range 5 {
+		served()
+		// The messages are here too, and what is in sockets is not.
+		wantMemory(t, "parts of 40 messages", before, clients*(size+size/4)+4*limit)
+		if n := server.Stats().Memory; n > limit+4*size {
+			t.Errorf("%d bytes in use, %d allowed", n, limit)
+		}
+	}
+	for i, p := range all {
+		wg.Go(func() {
+			b := p.call("echo", int32(i), text)
+			p.send(b[size*3/4:])
+			p.want(int32(i), text)
+		})
+	}
+	wg.Wait()
+	served()
+}
+
 // A client that reads a byte now and then gets all of its reply.
 func TestASlowReaderGetsItsReplies(t *testing.T) {
 	_, address := host(t, []rpc.Method{echo})

@@ -159,9 +159,11 @@ func MaxConcurrentPerConn(n int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxConcurrent = max(n, 0) })
 }
 
-// MaxMemory limits the bytes of requests in flight and of replies that wait to
-// be sent, over all connections; default 1 GiB. Beyond it the server reads no
-// further call from any connection until some are given back.
+// MaxMemory limits the bytes of requests in flight, of large ones that have
+// arrived in part, and of replies that wait to be sent, over all connections;
+// default 1 GiB. Beyond it the server goes on with one large request at a time, and takes
+// small calls, of up to 64 KiB, of connections that have none in flight, so that
+// clients which do not read cannot keep out the others.
 func MaxMemory(bytes int64) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxMemory = max(bytes, 1) })
 }

@@ -30,9 +30,10 @@ type Server struct {
 	opt      serverOptions
 	epoch    time.Time // of its clock
 	registry atomic.Pointer[registry]
-	stopping atomic.Bool  // by Shutdown or Close; set with mu held
-	inFlight atomic.Int64 // calls admitted that have not left
-	memory   atomic.Int64 // bytes of requests in flight and replies that wait to be sent
+	stopping atomic.Bool                // by Shutdown or Close; set with mu held
+	inFlight atomic.Int64               // calls admitted that have not left
+	memory   atomic.Int64               // bytes of requests in flight and replies that wait to be sent
+	favoured atomic.Pointer[serverConn] // the one that may exceed MaxMemory
 	counts   counters
 
 	pool     *workers.Pool
@@ -187,6 +188,7 @@ func (s *Server) remove(c *serverConn) {
 		return
 	}
 	delete(s.conns, c)
+	s.favoured.CompareAndSwap(c, nil)
 	if !c.refuse {
 		s.served--
 	}

@@ -185,8 +185,8 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 	case c.insecure:
 		refused = refusal{cause: RefusedInsecure}
 	}
-	if !c.hasRoom(call.size) {
-		c.awaitRoom(call.size)
+	if size := call.size - c.partial; !c.hasRoom(size) {
+		c.awaitRoom(size)
 		call.arrived = c.arrived // its time begins when the server takes it
 	}
 	if refused.cause == 0 {
@@ -308,6 +308,7 @@ func (c *serverConn) enter(call *serverCall) error {
 	c.inFlight++
 	c.bytes += call.size
 	c.srv.memory.Add(int64(call.size))
+	c.uncountPartial()
 	call.holds = 1 // for the handler, or the refusal
 	if !call.oneway {
 		call.holds++
@@ -320,49 +321,6 @@ func (c *serverConn) enter(call *serverCall) error {
 		c.srv.sweeper.add(c)
 	}
 	return nil
-}
-
-// memoryPause is how long a loop waits before it looks again whether other
-// connections have given memory back.
-const memoryPause = 2 * time.Millisecond
-
-// hasRoom tells whether the connection may take another call of size bytes.
-func (c *serverConn) hasRoom(size int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.full(size) && !c.starved(size)
-}
-
-// full tells whether the connection holds as much as it may. c.mu is held.
-func (c *serverConn) full(size int) bool {
-	if c.dead || c.finished {
-		return false
-	}
-	limit := c.srv.opt.maxFrame + framed.HeaderSize
-	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.clogged.Load()
-}
-
-// starved tells whether all connections together hold as much as they may: one
-// call is always taken. c.mu is held.
-func (c *serverConn) starved(size int) bool {
-	held := c.srv.memory.Load()
-	return held > 0 && held+int64(size) > c.srv.opt.maxMemory && !c.dead && !c.finished
-}
-
-// awaitRoom ends the turn, waits until there is room for a call, and begins another turn.
-func (c *serverConn) awaitRoom(size int) {
-	c.endTurn()
-	c.mu.Lock()
-	for c.full(size) {
-		c.room.Wait()
-	}
-	for c.starved(size) {
-		c.mu.Unlock()
-		time.Sleep(memoryPause)
-		c.mu.Lock()
-	}
-	c.mu.Unlock()
-	c.beginTurn()
 }
 
 // leave gives up one reason for a call to stay. c.mu is held.
@@ -381,6 +339,9 @@ func (c *serverConn) leave(call *serverCall) {
 		}
 	}
 	c.srv.memory.Add(-int64(call.size))
+	if c.srv.favoured.Load() == c {
+		c.srv.favoured.CompareAndSwap(c, nil)
+	}
 	if !call.lost {
 		call.block.Release()
 		c.srv.recycle(call)

@@ -57,6 +57,7 @@ type serverConn struct {
 	armed    bool             // a read deadline is set
 	batch    []workers.Task   // calls for the workers that wait for the end of the turn
 	batched  Priority         // of batch
+	partial  int              // bytes of a large message that has not arrived whole, in the server's count
 	arrived  int64            // when the last read brought something
 	services *registry        // that the calls of a turn find
 	methods  *registry        // of this connection alone, nil if the server's serve it
@@ -132,6 +133,7 @@ func (c *serverConn) loop() {
 
 // over ends a connection from which no more calls are read, because of err.
 func (c *serverConn) over(err error) {
+	c.uncountPartial()
 	c.mu.Lock()
 	if !c.finished {
 		c.ended(err)
@@ -192,6 +194,7 @@ func isTimeout(err error) bool {
 func (c *serverConn) readCalls() error {
 	want := 0
 	for {
+		c.awaitMemory(want)
 		if err := c.fill(want); err != nil {
 			return err
 		}
@@ -221,6 +224,7 @@ func (c *serverConn) takeCalls() error {
 			return err
 		}
 		if n == 0 {
+			c.countPartial()
 			return nil
 		}
 		c.timed = false

@@ -303,10 +303,10 @@ func TestShutdownInsideTLS(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	go func() { stopped <- server.Shutdown(ctx) }()
-	eventually(t, "no new call is taken", func() bool {
-		_, err := invoke(t.Context(), idle, "blocked", "")
-		return err != nil
-	})
+	eventually(t, "the server is stopping", func() bool { return rpc.Draining(server) })
+	if _, err := invoke(t.Context(), idle, "blocked", ""); err == nil {
+		t.Error("a new call is taken")
+	}
 	close(release)
 	for range cap(answered) {
 		if err := receive(t, "the call is answered", answered); err != nil {

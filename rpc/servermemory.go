@@ -1,0 +1,115 @@
+package rpc
+
+import (
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+)
+
+// This file holds how reading stops while a connection, or all of them
+// together, hold as much memory as they may.
+//
+// What is short of memory must not stop what needs little, nor wait for ever
+// for others that wait too. So a connection with nothing in flight may always
+// take a small call; and one connection at a time, the favoured one, may read
+// and run a large call whatever the others hold.
+
+// smallCall is the size in bytes of a call that is taken in any case.
+const smallCall = 64 << 10
+
+// memoryPause is how long a loop waits before it looks again whether other
+// connections have given memory back.
+const memoryPause = 2 * time.Millisecond
+
+// hasRoom tells whether the connection may take another call of size bytes.
+func (c *serverConn) hasRoom(size int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.full(size) && !c.starved(size)
+}
+
+// full tells whether the connection holds as much as it may. c.mu is held.
+func (c *serverConn) full(size int) bool {
+	if c.dead || c.finished {
+		return false
+	}
+	limit := c.srv.opt.maxFrame + framed.HeaderSize
+	return c.inFlight > 0 && (c.inFlight >= c.srv.opt.maxPerConn || c.bytes+size > limit) || c.clogged.Load()
+}
+
+// starved tells whether all connections together hold as much as they may,
+// and this one is not to have more. c.mu is held.
+func (c *serverConn) starved(size int) bool {
+	if !c.srv.outOfMemory(size) || c.dead || c.finished || c.inFlight == 0 && size <= smallCall {
+		return false
+	}
+	return !c.srv.favour(c)
+}
+
+// outOfMemory tells whether size bytes more are too many. What exceeds the
+// limit alone is not.
+func (s *Server) outOfMemory(size int) bool {
+	held := s.memory.Load()
+	return held > 0 && held+int64(size) > s.opt.maxMemory
+}
+
+// favour reports whether c is the favoured connection, and makes it that if
+// there is none. It stays it until a call of it has left or it ends.
+func (s *Server) favour(c *serverConn) bool {
+	return s.favoured.CompareAndSwap(nil, c) || s.favoured.Load() == c
+}
+
+// awaitRoom ends the turn, waits until there is room for a call, and begins another turn.
+func (c *serverConn) awaitRoom(size int) {
+	c.endTurn()
+	c.mu.Lock()
+	for c.full(size) {
+		c.room.Wait()
+	}
+	for c.starved(size) {
+		c.mu.Unlock()
+		time.Sleep(memoryPause)
+		c.mu.Lock()
+	}
+	c.mu.Unlock()
+	c.beginTurn()
+}
+
+// awaitMemory waits until there is memory for the rest of a message of want
+// bytes, but not longer than the message may take to arrive.
+func (c *serverConn) awaitMemory(want int) {
+	if want <= smallCall {
+		return
+	}
+	start := c.srv.clock()
+	for c.srv.outOfMemory(want-c.partial) && !c.srv.favour(c) {
+		if d := c.srv.opt.readTimeout; d > 0 && time.Duration(c.srv.clock()-start) > d {
+			return // to be told by the read
+		}
+		c.mu.Lock()
+		over := c.dead || c.finished
+		c.mu.Unlock()
+		if over {
+			return
+		}
+		time.Sleep(memoryPause)
+	}
+}
+
+// countPartial counts what has arrived of a large message as memory in use.
+func (c *serverConn) countPartial() {
+	n := len(c.sock.in.Bytes())
+	if n <= smallCall {
+		n = 0
+	}
+	c.srv.memory.Add(int64(n - c.partial))
+	c.partial = n
+}
+
+// uncountPartial ends that, when the message is complete or never will be.
+func (c *serverConn) uncountPartial() {
+	if c.partial > 0 {
+		c.srv.memory.Add(-int64(c.partial))
+		c.partial = 0
+	}
+}
