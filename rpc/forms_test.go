@@ -235,6 +235,23 @@ func TestAHandlerThatNeverAnswersIsAnsweredFor(t *testing.T) {
 	}
 }
 
+func TestAConnectionEndsThoughAHandlerNeverAnswered(t *testing.T) {
+	kept := make(chan rpc.Responder, 1)
+	forget := rpc.Method{Name: "forget", Callback: func(_ []byte, r rpc.Responder) { kept <- r }}
+	for _, end := range []string{"client", "server"} {
+		server, address := listen(t, []rpc.Method{forget}, rpc.TaskExpiry(50*time.Millisecond))
+		p := connect(t, address, true)
+		p.send(p.call("forget", 1, ""))
+		receive(t, "the handler has run", kept)
+		if end == "client" {
+			p.Close()
+		} else {
+			server.Close()
+		}
+		eventually(t, "the connection is gone", func() bool { return rpc.Connections(server) == 0 })
+	}
+}
+
 func TestRepliesPassSlowOnesWhereTheClientTakesThem(t *testing.T) {
 	method, started, release := blocked()
 	_, address := listen(t, []rpc.Method{method, echo})

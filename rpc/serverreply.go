@@ -405,6 +405,7 @@ func (c *serverConn) expire(now int64) (again bool) {
 	}
 	c.swept = c.calls.head != nil
 	c.kick()
+	c.finish()
 	return c.swept
 }
 
