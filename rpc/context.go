@@ -197,6 +197,17 @@ func (i CallInfo) Dialect() transport.Dialect { return i.x.dialect }
 // Priority returns the call's priority, which is never 0.
 func (i CallInfo) Priority() Priority { return i.x.priority }
 
+// ConnInfo is what a server knows of a connection before its first call.
+type ConnInfo struct {
+	Remote, Local net.Addr
+	Dialect       transport.Dialect
+	TLS           *tls.ConnectionState // nil in the clear
+}
+
+func (c *serverConn) connInfo() ConnInfo {
+	return ConnInfo{Remote: c.remote, Local: c.sock.nc.LocalAddr(), Dialect: c.form.dialect, TLS: c.tls}
+}
+
 // Interceptor sees every call that is admitted before its handler runs, where the handler
 // would run: on the connection's loop for callbacks, which it must not hold
 // up, else on a worker. It returns the context for the handler, which must be made from ctx, and

@@ -22,6 +22,7 @@ import (
 type form struct {
 	dialect  transport.Dialect
 	protocol compact.Dialect // of the message; 0 for the binary one
+	loose    bool            // binary messages of the client have no version
 
 	// Of the dialects with headers.
 	flags     uint16
@@ -79,6 +80,10 @@ func (f *form) carriesPairs() bool { return f.hasHeaders() || f.dialect == trans
 // bytes at most, without headers.
 func (f *form) scanner(limit int) *framed.Scanner {
 	switch f.dialect {
+	case transport.Unframed:
+		if f.loose {
+			return framed.NewLooseScanner(limit)
+		}
 	case transport.UnframedCompact:
 		return framed.NewCompactScanner(limit)
 	case transport.Header, transport.TTHeader:
@@ -164,6 +169,8 @@ func (f *form) envelope(b []byte) (thriftwire.Message, int) {
 		return m, n
 	case f.dialect == transport.FramedCompact || f.dialect == transport.UnframedCompact:
 		return thriftwire.Message{}, thriftwire.ErrVersion
+	case f.loose && len(b) > 0 && b[0]&0x80 == 0:
+		return consumeLooseEnvelope(b)
 	default:
 		return consumeEnvelope(b)
 	}

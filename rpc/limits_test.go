@@ -2,16 +2,19 @@ package rpc_test
 
 import (
 	"context"
+	"encoding/binary"
 	"io"
 	"math/rand/v2"
 	"net"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -231,6 +234,98 @@ func TestAClientThatDoesNotReadIsGivenUpAndOthersAreServed(t *testing.T) {
 	l.await(t, "cannot write a reply")
 	if _, err := io.Copy(io.Discard, p); isTimeout(err) {
 		t.Error("the connection is still open")
+	}
+}
+
+func TestClientsWithoutAVersionAreServedWhenAskedFor(t *testing.T) {
+	loose := func(framed bool, method string, seq int32, text string) []byte {
+		b := binary.BigEndian.AppendUint32(nil, uint32(len(method)))
+		b = append(append(b, method...), byte(thriftwire.Call))
+		b = append(binary.BigEndian.AppendUint32(b, uint32(seq)), textStruct(text)...)
+		if framed {
+			b = append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+		}
+		return b
+	}
+	bothFramings(t, func(t *testing.T, framed bool) {
+		_, address := listen(t, []rpc.Method{echo}, rpc.NonStrict())
+		old, strict := connect(t, address, framed), connect(t, address, framed)
+		for i := range int32(3) {
+			call := loose(framed, "echo", i, "old")
+			old.send(call[:len(call)-5])
+			old.send(append(call[len(call)-5:], loose(framed, "S:echo", i+10, "older")...))
+			old.want(i, "old")
+			old.want(i+10, "older")
+			strict.send(strict.call("echo", i, "strict"))
+			strict.want(i, "strict")
+		}
+		var l logs
+		_, address = listen(t, []rpc.Method{echo}, l.option())
+		old = connect(t, address, framed)
+		old.send(loose(framed, "echo", 1, "old"))
+		old.wantClosed()
+		l.await(t, "the client speaks unknown protocol")
+	})
+}
+
+func TestAConnectionMayHaveServicesOfItsOwn(t *testing.T) {
+	say := func(text string) []rpc.Method {
+		return []rpc.Method{raw("who", func(_ context.Context, _, dst []byte) ([]byte, error) { return append(dst, textStruct(text)...), nil })}
+	}
+	server, address := listen(t, say("everybody"), rpc.ServicesFor(func(c rpc.ConnInfo) []*rpc.Service {
+		if c.Dialect == transport.Framed && c.Remote != nil && c.Local.String() != "" && c.TLS == nil {
+			return []*rpc.Service{{Name: "S", Methods: say("framed")}}
+		}
+		return nil
+	}))
+	for framed, want := range map[bool]string{true: "framed", false: "everybody"} {
+		p := connect(t, address, framed)
+		p.send(p.call("who", 1, ""))
+		p.want(1, want)
+	}
+	if err := server.Replace(&rpc.Service{Name: "S", Methods: say("others")}); err != nil {
+		t.Fatal(err)
+	}
+	p := connect(t, address, true)
+	p.send(p.call("S:who", 1, ""))
+	p.want(1, "framed")
+}
+
+func TestOneLoopServesManyConnections(t *testing.T) {
+	_, address := listen(t, formsOf(), rpc.IOLoops(1))
+	var wg sync.WaitGroup
+	for range 10 {
+		client := dial(t, "tcp", address)
+		for _, m := range formsOf() {
+			wg.Go(func() {
+				var result textResult
+				if err := rpc.Call(t.Context(), client, m.Name, &textArgs{"abc"}, &result); err != nil || *result.Success != "cba" {
+					t.Errorf("%s: %v", m.Name, err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+}
+
+func TestIdleConnectionsHoldLittleMemory(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo})
+	const n = 500
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapInuse + m.StackInuse
+	}
+	before := heap()
+	for i := range n {
+		p := connect(t, address, true)
+		p.send(p.call("echo", int32(i), "x"))
+		p.want(int32(i), "x")
+	}
+	if each := (int64(heap()) - int64(before)) / n; each > 8<<10 { // the test's own end of the connection included
+		t.Errorf("%d bytes for each idle connection", each)
 	}
 }
 

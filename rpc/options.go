@@ -52,6 +52,9 @@ type serverOptions struct {
 	idleTimeout   time.Duration
 	logger        *slog.Logger
 	interceptors  []Interceptor
+	nonStrict     bool
+	perConn       func(ConnInfo) []*Service
+	loops         int
 	tlsPermitted  bool
 	fallback      http.Handler
 
@@ -172,6 +175,27 @@ func MaxMemory(bytes int64) ServerOption {
 // even if the client takes them in any.
 func InOrder() ServerOption {
 	return serverOption(func(o *serverOptions) { o.inOrder = true })
+}
+
+// NonStrict lets clients speak the binary protocol without the version that
+// messages start with, as very old ones do; replies have it. By default they are refused,
+// because such a stream can hardly be told from noise.
+func NonStrict() ServerOption {
+	return serverOption(func(o *serverOptions) { o.nonStrict = true })
+}
+
+// ServicesFor is asked, once the dialect of a connection is known, which
+// services to serve on it instead of those that are registered; nil means
+// those. Services that Register would refuse end the connection. For calls over HTTP it is not asked.
+func ServicesFor(f func(ConnInfo) []*Service) ServerOption {
+	return serverOption(func(o *serverOptions) { o.perConn = f })
+}
+
+// IOLoops limits the connections that are served at the same time: whose calls
+// are read, decoded and, if they are callbacks, run. Connections that wait for their clients do
+// not count. The default 0 means no limit but the processors that Go uses.
+func IOLoops(n int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.loops = max(n, 0) })
 }
 
 // Workers sets the number of goroutines that run calls whose handlers are not

@@ -36,6 +36,7 @@ type Server struct {
 	favoured atomic.Pointer[serverConn] // the one that may exceed MaxMemory
 	counts   counters
 
+	loops    chan struct{} // holds a token for each connection in a turn; nil for no limit
 	pool     *workers.Pool
 	sweeper  sweeper
 	rate     *overload.TokenBucket // these are nil if not asked for
@@ -74,6 +75,9 @@ func NewServer(opts ...ServerOption) *Server {
 	s.registry.Store(&registry{})
 	s.empty = make(chan struct{})
 	s.sweeper.srv = s
+	if s.opt.loops > 0 {
+		s.loops = make(chan struct{}, s.opt.loops)
+	}
 	s.pool = workers.New(workers.Options{Workers: s.opt.workers, Extra: s.opt.extra, MaxQueue: s.opt.maxQueue})
 	s.newOverload()
 	s.http = s.newHTTP()

@@ -293,6 +293,23 @@ func consumeEnvelope(b []byte) (thriftwire.Message, int) {
 	return m, 4 + n + k
 }
 
+// consumeLooseEnvelope reads the envelope of a message without a version: its
+// name, type and sequence id.
+func consumeLooseEnvelope(b []byte) (m thriftwire.Message, n int) {
+	name, n := thriftwire.ConsumeBytes(b)
+	switch {
+	case n < 0:
+		return m, n
+	case len(b) <= n:
+		return m, thriftwire.ErrEOF
+	}
+	seq, k := thriftwire.ConsumeI32(b[n+1:])
+	if k < 0 {
+		return m, k
+	}
+	return thriftwire.Message{Name: name, Type: thriftwire.MessageType(b[n]), SequenceID: seq}, n + 1 + k
+}
+
 // enter counts a call among those in flight.
 func (c *serverConn) enter(call *serverCall) error {
 	c.mu.Lock()

@@ -242,6 +242,11 @@ func (c *serverConn) detect() (bool, error) {
 	if !ok {
 		return false, nil
 	}
+	loose := false
+	if dialect == transport.Unknown && c.srv.opt.nonStrict {
+		dialect = transport.DetectLoose(start)
+		loose = dialect != transport.Unknown
+	}
 	switch {
 	case dialect == transport.TLS && c.srv.opt.tls != nil && c.tls == nil:
 		return false, c.startTLS()
@@ -255,15 +260,41 @@ func (c *serverConn) detect() (bool, error) {
 			dialect, start[:min(transport.DetectBytes, len(start))]))
 	}
 	c.mu.Lock()
-	c.form.dialect = dialect
+	c.form.dialect, c.form.loose = dialect, loose
 	c.mu.Unlock()
+	if err := c.ownServices(); err != nil {
+		return false, err
+	}
 	c.scan = c.form.scanner(c.srv.opt.maxFrame)
 	return true, nil
 }
 
+// ownServices asks for the services of this connection alone.
+func (c *serverConn) ownServices() error {
+	if c.srv.opt.perConn == nil {
+		return nil
+	}
+	services := c.srv.opt.perConn(c.connInfo())
+	if services == nil {
+		return nil
+	}
+	own := &registry{}
+	var err error
+	for _, s := range services {
+		if own, err = own.with(s, false); err != nil {
+			return fmt.Errorf("the services of the connection: %w", err)
+		}
+	}
+	c.methods = own
+	return nil
+}
+
 // beginTurn notes that calls are taken, and that what is answered meanwhile is
-// written at the end.
+// written at the end. It waits for one of the loops that may serve.
 func (c *serverConn) beginTurn() {
+	if c.srv.loops != nil {
+		c.srv.loops <- struct{}{}
+	}
 	c.arrived = c.srv.clock()
 	c.services = c.methods
 	if c.services == nil {
@@ -277,6 +308,9 @@ func (c *serverConn) beginTurn() {
 // endTurn hands the calls that have gathered to the workers, and writes.
 func (c *serverConn) endTurn() {
 	c.submit()
+	if c.srv.loops != nil {
+		<-c.srv.loops
+	}
 	c.mu.Lock()
 	c.inTurn = false
 	if c.out.size > 0 && !c.writing {

@@ -80,6 +80,37 @@ func Detect(b []byte) (Dialect, bool) {
 	return Unknown, true
 }
 
+// maxLooseName is the length of the longest name of a method that DetectLoose
+// takes for one.
+const maxLooseName = 1024
+
+// DetectLoose tells what Detect does not know apart from noise: a stream that
+// starts with b, DetectBytes at least, of the binary protocol without its version,
+// which old clients speak. It returns Unframed, Framed or Unknown.
+func DetectLoose(b []byte) Dialect {
+	if len(b) < DetectBytes {
+		return Unknown
+	}
+	first, second := binary.BigEndian.Uint32(b), binary.BigEndian.Uint32(b[4:])
+	switch {
+	case 0 < second && second <= maxLooseName && uint64(first) >= 4+uint64(second)+1+4+1:
+		return Framed // a frame, and in it the length of a name
+	case 0 < first && first <= maxLooseName && isName(b[4:4+min(first, 4)]):
+		return Unframed
+	}
+	return Unknown
+}
+
+// isName reports whether b could be the start of a method's name.
+func isName(b []byte) bool {
+	for _, c := range b {
+		if c != '_' && c != '.' && c != ':' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
+}
+
 // isCompact reports whether b starts a message of the compact protocol, of
 // Apache's version 1 or fbthrift's version 2.
 func isCompact(b []byte) bool {

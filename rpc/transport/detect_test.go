@@ -53,3 +53,22 @@ func FuzzDetect(f *testing.F) {
 		}
 	})
 }
+
+func TestMessagesWithoutAVersionAreToldFromNoise(t *testing.T) {
+	for bytes, want := range map[string]Dialect{
+		"\x00\x00\x00\x04ping\x01":                                     Unframed,
+		"\x00\x00\x00\x03add\x01":                                      Unframed,
+		"\x00\x00\x00\x0bShop:cancel":                                  Unframed,
+		"\x00\x00\x00\x20\x00\x00\x00\x04":                             Framed,
+		"\x00\x00\x00\x0e\x00\x00\x00\x04ping\x01\x00\x00\x00\x01\x00": Framed,
+		"\x00\x00\x00\x0d\x00\x00\x00\x04":                             Unknown, // too short for that name
+		"\x00\x00\x00\x00\x00\x00\x00\x00":                             Unknown,
+		"\x00\x00\x10\x00ping":                                         Unknown,
+		"hello, world":                                                 Unknown,
+		"\x00\x00":                                                     Unknown,
+	} {
+		if got := DetectLoose([]byte(bytes)); got != want {
+			t.Errorf("% x: %v, want %v", bytes, got, want)
+		}
+	}
+}

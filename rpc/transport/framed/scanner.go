@@ -28,6 +28,12 @@ func NewScanner(framed bool, limit int) *Scanner {
 	return &Scanner{framed: framed, limit: limit}
 }
 
+// NewLooseScanner returns a Scanner for an unframed stream of the binary
+// protocol whose messages start without a version, as old clients write them.
+func NewLooseScanner(limit int) *Scanner {
+	return &Scanner{limit: limit, skip: skipper{loose: true}}
+}
+
 // NewCompactScanner returns a Scanner for an unframed stream of the compact
 // protocol, in either dialect, whose messages have at most limit bytes.
 func NewCompactScanner(limit int) *Scanner {

@@ -26,6 +26,7 @@ type skipper struct {
 	phase phase
 	value thriftwire.Type // type of the value that starts at pos, or Stop if the top of levels decides
 	level []level         // open structs and containers, innermost last
+	loose bool            // messages have no version, but a type behind their name
 }
 
 type phase uint8
@@ -33,6 +34,7 @@ type phase uint8
 const (
 	inVersion phase = iota
 	inName
+	inType
 	inSequenceID
 	inStruct
 )
@@ -43,7 +45,7 @@ type level struct {
 	key, elem thriftwire.Type
 }
 
-func (s *skipper) reset() { *s = skipper{level: s.level[:0]} }
+func (s *skipper) reset() { *s = skipper{level: s.level[:0], loose: s.loose} }
 
 // next continues the walk and returns the length of the message, or 0 when it
 // needs more bytes than b.
@@ -76,6 +78,15 @@ func (s *skipper) next(b []byte, limit int) (int, error) {
 
 // envelope walks over one part of the envelope and reports whether it has arrived.
 func (s *skipper) envelope(b []byte, limit int) (bool, error) {
+	switch {
+	case s.phase == inVersion && s.loose:
+		s.phase = inName
+	case s.phase == inType:
+		if s.loose {
+			s.pos++
+		}
+		s.phase = inSequenceID
+	}
 	if len(b) < s.pos+4 {
 		return false, nil
 	}
