@@ -14,7 +14,7 @@ func checkCommand() *command {
 		name: "check", args: "FILE… [-I dir]…",
 		summary: "validate Thrift, FlatBuffers and Protobuf IDL and show what is wrong with it",
 		help: "Reads the files and what they include; those named .proto are Protobuf, those\n" +
-			"named .fbs FlatBuffers. What is wrong is shown with its source line;\n" +
+			"named .fbs or .bfbs FlatBuffers. What is wrong is shown with its source line;\n" +
 			"the exit code is 1 if there is an error, warnings alone leave it at 0.",
 		examples: []string{"thrum check shop.thrift parcels.thrift -I include"},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {

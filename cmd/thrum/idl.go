@@ -51,17 +51,30 @@ func loadAny(path string, dirs []string) (*schema.File, diag.List) {
 	switch {
 	case isProto(path):
 		return protoidl.Load(path, protoidl.IncludeDirs(dirs...))
+	case strings.HasSuffix(path, ".bfbs"):
+		return loadBinary(path)
 	case isFBS(path):
 		return fbsidl.Load(path, fbsidl.IncludeDirs(dirs...))
 	}
 	return thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
 }
 
+// loadBinary reads a binary schema of FlatBuffers.
+func loadBinary(path string) (*schema.File, diag.List) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, diag.List{{Code: "file-unreadable", Span: diag.Span{Source: diag.NewSource(path, nil)}, Message: "cannot read the file: " + err.Error()}}
+	}
+	return fbsidl.DecodeBinary(path, b)
+}
+
 // isProto reports whether the name of an IDL file says that it is Protobuf's.
 func isProto(path string) bool { return strings.HasSuffix(path, ".proto") }
 
 // isFBS is isProto for FlatBuffers.
-func isFBS(path string) bool { return strings.HasSuffix(path, ".fbs") }
+func isFBS(path string) bool {
+	return strings.HasSuffix(path, ".fbs") || strings.HasSuffix(path, ".bfbs")
+}
 
 // methodFlags name the IDL of methods.
 type methodFlags struct {

@@ -215,6 +215,13 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	if !strings.Contains(out, "a.fbs:1:13: error: the type B is not declared [unknown-type]\n") {
 		t.Errorf("got %q", out)
 	}
+	binary := filepath.Join(filepath.Dir(path), "a.bfbs")
+	if err := os.WriteFile(binary, []byte("BFBS"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := expect(t, exitFailed, "check", binary); !strings.Contains(out, "a.bfbs: error: the binary schema is broken") {
+		t.Errorf("got %q", out)
+	}
 	for _, args := range [][]string{{"gen", path, "-o", "x"}, {"inspect", "--idl", path, "--type", "A"}} {
 		if _, stderr := expect(t, exitUsage, args...); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
 			t.Errorf("thrum %q: %q", args, stderr)

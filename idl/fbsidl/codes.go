@@ -11,6 +11,7 @@ const (
 	codeIncludeCycle    = "include-cycle" // warning
 	codeIncludeDepth    = "include-depth"
 	codeLateInclude     = "late-include"
+	codeBinary          = "binary-schema"
 
 	// Text.
 	codeSyntax              = "syntax"

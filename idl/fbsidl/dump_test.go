@@ -2,6 +2,7 @@ package fbsidl_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/schema"
@@ -11,6 +12,7 @@ import (
 type dumper struct {
 	strings.Builder
 	indent string
+	binary bool // only what a binary schema says
 }
 
 func dump(f *schema.File) string {
@@ -35,7 +37,7 @@ func (d *dumper) file(f *schema.File, seen map[*schema.File]bool) {
 		return
 	}
 	seen[f] = true
-	d.line("file %s%s", f.Path(), annotations(f.Annotations()))
+	d.line("file %s%s", f.Path(), d.annotations(f.Annotations()))
 	for _, n := range f.Namespaces() {
 		d.line("namespace %s %s", n.Language, n.Name)
 	}
@@ -66,23 +68,34 @@ func (d *dumper) doc(text string) {
 	}
 }
 
-func annotations(list schema.Annotations) string {
-	text := ""
+// annotations prints attributes; of a binary schema they are in another order,
+// without those that are given twice, and 0 may be no value.
+func (d *dumper) annotations(list schema.Annotations) string {
+	var all []string
+	seen := map[string]bool{}
 	for _, a := range list {
-		text += " @" + a.Name
-		if a.HasValue {
+		text := " @" + a.Name
+		if a.HasValue && !(d.binary && a.Value == "0") {
 			text += fmt.Sprintf("=%q", a.Value)
 		}
+		if d.binary && (seen[a.Name] || a.Name == "cpp_ptr_type") {
+			continue
+		}
+		seen[a.Name] = true
+		all = append(all, text)
 	}
-	return text
+	if d.binary {
+		slices.Sort(all)
+	}
+	return strings.Join(all, "")
 }
 
 func (d *dumper) enum(e *schema.EnumDef) {
-	d.line("enum %s : %s flags=%t%s", e.FullName(), e.Base(), e.Flags(), annotations(e.Annotations()))
+	d.line("enum %s : %s flags=%t%s", e.FullName(), e.Base(), e.Flags(), d.annotations(e.Annotations()))
 	d.in(func() {
 		d.doc(e.Doc())
 		for _, v := range e.Values() {
-			d.line("%s = %d%s", v.Name, v.Value, annotations(v.Annotations))
+			d.line("%s = %d%s", v.Name, v.Value, d.annotations(v.Annotations))
 			d.in(func() { d.doc(v.Doc) })
 		}
 	})
@@ -91,11 +104,11 @@ func (d *dumper) enum(e *schema.EnumDef) {
 func (d *dumper) strct(s *schema.StructDef) {
 	switch {
 	case s.Tag() != nil:
-		d.line("union %s : %s%s", s.FullName(), s.Tag(), annotations(s.Annotations()))
+		d.line("union %s : %s%s", s.FullName(), s.Tag(), d.annotations(s.Annotations()))
 	case s.Fixed():
-		d.line("struct %s size=%d align=%d%s", s.FullName(), s.Size(), s.Align(), annotations(s.Annotations()))
+		d.line("struct %s size=%d align=%d%s", s.FullName(), s.Size(), s.Align(), d.annotations(s.Annotations()))
 	default:
-		d.line("table %s%s", s.FullName(), annotations(s.Annotations()))
+		d.line("table %s%s", s.FullName(), d.annotations(s.Annotations()))
 	}
 	d.in(func() {
 		d.doc(s.Doc())
@@ -118,7 +131,7 @@ func (d *dumper) field(f *schema.Field) {
 	if f.Struct().Fixed() {
 		text += fmt.Sprintf(" at %d+%d", f.Offset(), f.Padding())
 	}
-	if v := f.Default(); v != nil {
+	if v := f.Default(); v != nil && !(d.binary && (valueText(v) == zeroOf(v) || v.Kind == schema.StringValue)) {
 		text += " = " + valueText(v)
 	}
 	if f.Key() {
@@ -130,8 +143,21 @@ func (d *dumper) field(f *schema.Field) {
 	if n := f.Nested(); n != nil {
 		text += " nested " + n.FullName()
 	}
-	d.line("%s%s", text, annotations(f.Annotations()))
+	d.line("%s%s", text, d.annotations(f.Annotations()))
 	d.in(func() { d.doc(f.Doc()) })
+}
+
+// zeroOf returns how the default of all that has none is printed.
+func zeroOf(v *schema.Value) string {
+	switch v.Kind {
+	case schema.BoolValue:
+		return "false"
+	case schema.EnumeratorValue:
+		if v.Int == 0 {
+			return valueText(v)
+		}
+	}
+	return "0"
 }
 
 func valueText(v *schema.Value) string {
@@ -155,7 +181,7 @@ func valueText(v *schema.Value) string {
 }
 
 func (d *dumper) service(s *schema.Service) {
-	d.line("service %s%s", s.FullName(), annotations(s.Annotations()))
+	d.line("service %s%s", s.FullName(), d.annotations(s.Annotations()))
 	d.in(func() {
 		d.doc(s.Doc())
 		for _, m := range s.Methods() {
@@ -163,7 +189,7 @@ func (d *dumper) service(s *schema.Service) {
 			if st := m.Stream(); st != nil {
 				text = fmt.Sprintf(" stream %d", st.Kind)
 			}
-			d.line("%s(%s) %s%s%s", m.Name(), m.Args().Fields()[0].Type(), m.Returns(), text, annotations(m.Annotations()))
+			d.line("%s(%s) %s%s%s", m.Name(), m.Args().Fields()[0].Type(), m.Returns(), text, d.annotations(m.Annotations()))
 			d.in(func() { d.doc(m.Doc()) })
 		}
 	})

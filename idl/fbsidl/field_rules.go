@@ -184,7 +184,13 @@ func (r *resolver) nestedRoot(f *fieldSym, a *attribute) {
 		r.attributeError(a, "nested_flatbuffer lacks the name of a table")
 		return
 	}
-	f.nested = r.useStruct(ident{a.value.text, a.value.pos})
+	if r.inFull {
+		// The value of an attribute stands as it was written.
+		f.nested = &structSym{unit: r.unit, ns: r.ns, name: a.value.text, used: a.value.pos}
+		r.waiting = append(r.waiting, f.nested)
+	} else {
+		f.nested = r.useStruct(ident{a.value.text, a.value.pos})
+	}
 	unit := r.unit
 	r.later = append(r.later, func() {
 		if s := f.nested.actual(); s.fixed {

@@ -71,7 +71,7 @@ func (r *resolver) finishStruct(s *structSym, m meta) {
 }
 
 func (r *resolver) field(s *structSym, n *fieldNode) {
-	if other := r.lookupStruct(n.name.name); other != nil {
+	if other := r.lookupStruct(n.name.name); other != nil && !r.inFull {
 		d := r.errorf(n.name.pos, codeFieldNamedAsType, "the field %s has the name of a type", report.Clip(n.name.name))
 		if other.node != nil {
 			d.Notes = append(d.Notes, report.Note(other.unit.span(other.node.name.pos), "declared here"))
@@ -350,6 +350,15 @@ func (s *structSym) makeDef() {
 // makeFields completes the definition. The types of unions are part of the
 // fields whose types they are.
 func (s *structSym) makeFields() {
+	if s.made {
+		return
+	}
+	s.made = true
+	for _, f := range s.fields {
+		if s.fixed && f.typ.strct != nil {
+			f.typ.strct.makeFields() // which may stand in a later file of a binary schema
+		}
+	}
 	fields := make([]*schema.Field, 0, len(s.fields))
 	for _, f := range s.fields {
 		if f.node == nil {

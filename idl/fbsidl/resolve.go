@@ -18,6 +18,7 @@ type resolver struct {
 	services symbols[*serviceSym]
 	attrs    symbols[*unit] // the files that declare an attribute
 	units    []*unit        // all, in the order in which they were resolved
+	inFull   bool           // all names stand in full, as in what a binary schema says
 
 	files   map[*unit]bool // that the file being loaded sees: itself and what it includes
 	unit    *unit          // being resolved

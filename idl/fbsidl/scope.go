@@ -40,6 +40,7 @@ type structSym struct {
 	fields      []*fieldSym
 	byName      map[string]*fieldSym
 	def         *schema.StructDef
+	made        bool // def has its fields
 }
 
 func (s *structSym) declared() bool { return s.actual().node != nil }
@@ -144,11 +145,17 @@ func (r *resolver) seesUnit(u *unit) bool          { return r.files[u] }
 
 // lookupEnum finds an enum or a union that has been declared.
 func (r *resolver) lookupEnum(name string) *enumSym {
+	if r.inFull {
+		return r.enums.get(name, r.seesEnum)
+	}
 	return walk(r.enums, name, r.ns, 0, r.seesEnum)
 }
 
 // lookupStruct finds a table or a struct, which may only have been used so far.
 func (r *resolver) lookupStruct(name string) *structSym {
+	if r.inFull {
+		return r.structs.get(name, r.seesStruct)
+	}
 	if s := r.structs.get(name, r.seesStruct); s != nil && s.node == nil {
 		return s
 	}
@@ -164,6 +171,9 @@ func (r *resolver) useStruct(name ident) *structSym {
 		return s
 	}
 	s := &structSym{unit: r.unit, ns: r.ns, name: name.name, used: name.pos}
+	if r.inFull {
+		s.ns = ""
+	}
 	r.structs[name.name] = append(r.structs[name.name], s)
 	r.waiting = append(r.waiting, s)
 	return s
@@ -175,7 +185,7 @@ func (r *resolver) useStruct(name ident) *structSym {
 func (r *resolver) declareStruct(n *structNode) *structSym {
 	full := r.ns.qualify(n.name.name)
 	s := r.structs.get(n.name.name, r.seesStruct)
-	if s == nil || s.node != nil {
+	if s == nil || s.node != nil || r.inFull {
 		s = r.structs.get(full, r.seesStruct)
 	}
 	switch {
@@ -223,9 +233,10 @@ func (r *resolver) settle() {
 		}
 		isDeclared := func(o *structSym) bool { return o.node != nil && r.seesStruct(o) }
 		if found := walk(r.structs, s.name, s.ns, 0, isDeclared); found != nil {
-			r.rep.Warnf(s.unit.span(s.used), codeForwardName, "%s is declared later, as %s", report.Clip(s.name), report.Clip(found.fullName())).
-				Hint = "flatc refuses this; write " + report.Clip(found.fullName())
-			s.same = found
+			if s.same = found; !r.inFull {
+				r.rep.Warnf(s.unit.span(s.used), codeForwardName, "%s is declared later, as %s", report.Clip(s.name), report.Clip(found.fullName())).
+					Hint = "flatc refuses this; write " + report.Clip(found.fullName())
+			}
 			continue
 		}
 		r.unknownType(s)

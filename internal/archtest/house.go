@@ -44,6 +44,7 @@ var House = Rules{
 		{"internal/archtest", nil},
 		{"schema", []string{"diag"}},
 		{"idl/...", []string{"idl/internal/...", "schema", "diag"}},
+		{"idl/fbsidl", []string{"idl/internal/...", "schema", "diag", "wire/flatwire"}}, // binary schemas are FlatBuffers
 		{"idl", []string{"idl/fbsidl", "idl/thriftidl", "schema", "diag"}},
 		{"internal/plan", []string{"schema", "diag", "wire/..."}},
 		{"internal/lower", []string{"internal/plan", "schema", "diag", "wire/thriftwire"}},
