@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -41,8 +42,8 @@ func benchCommand() *command {
 			"--json and --weight are about the --method before them.\n" +
 			"\n" +
 			dialectHelp + "\n" +
-			"There are two more dialects: ttheader-framed (a frame inside TTHeader's, as Kitex may\n" +
-			"have it) and http (POST over HTTP/1.1, to --path).\n" +
+			"There is one more dialect: ttheader-framed, with a frame inside TTHeader's, as Kitex\n" +
+			"may have it.\n" +
 			"\n" +
 			"Ctrl-C ends the run early; its result is shown. The exit code is 1 if a call failed.",
 		examples: []string{
@@ -69,7 +70,6 @@ type benchFlags struct {
 	same     bool
 	inOrder  bool
 	headers  listFlag
-	path     string
 	jsonOut  string
 	chart    string
 	progress bool
@@ -121,7 +121,6 @@ func (f *benchFlags) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&f.same, "same", false, "fail replies that differ from the first one to the same call")
 	fs.BoolVar(&f.inOrder, "in-order", false, "of theader and ttheader, tell the server to keep the order of calls")
 	fs.Var(&f.headers, "header", "of theader, ttheader and http, send this `key=value` with each call; may be given several times")
-	fs.StringVar(&f.path, "path", "/", "of http, the `path` to post to")
 	fs.StringVar(&f.jsonOut, "json-out", "", "write the result as JSON to this `file`, or - for standard output instead of the table")
 	fs.StringVar(&f.chart, "chart", "", "draw the result as SVG to this `file`")
 	fs.BoolVar(&f.progress, "progress", false, "show progress even if standard error is no terminal")
@@ -197,11 +196,15 @@ func (f *benchFlags) check(args []string) (err error) {
 	if c.Form, err = f.form(dialects); err != nil {
 		return err
 	}
-	if c.Dial, err = f.tls.dialer(c.Form.Dialect); err != nil {
+	config, err := f.tls.config(args[0], c.Form.Dialect)
+	if err != nil {
 		return err
 	}
+	if config != nil {
+		c.Dial = (&tls.Dialer{Config: config}).DialContext
+	}
 	c.Form.InOrder = f.inOrder
-	c.Form.Host, c.Form.Path = args[0], f.path
+	c.Form.Host, c.Form.Path = httpHost(args[0]), f.path
 	for _, h := range f.headers {
 		key, value, ok := strings.Cut(h, "=")
 		if !ok || key == "" {

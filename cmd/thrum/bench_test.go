@@ -9,6 +9,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http/httptest"
@@ -20,7 +21,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/examples/shop"
+	"github.com/thrum-rpc/thrum/examples/shop/store"
 	"github.com/thrum-rpc/thrum/internal/load"
+	"github.com/thrum-rpc/thrum/rpc"
 )
 
 // benchJSON runs "thrum bench" and returns its result.
@@ -40,6 +44,7 @@ func TestBenchSpeaksEveryDialect(t *testing.T) {
 		"--dialect framed", "--dialect unframed", "--dialect framed --protocol compact", "--dialect unframed --protocol compact-fbthrift",
 		"--dialect theader", "--dialect theader --compress zlib --header a=b", "--dialect theader --compress zstd --protocol compact",
 		"--dialect ttheader", "--dialect ttheader --protocol compact --in-order", "--dialect ttheader-framed --header isn=Shop",
+		"--dialect http --path /x", "--dialect http --protocol compact --header a=b",
 		"--multiplexed", "--rate 500", "--rate 500 --poisson --dialect ttheader",
 	} {
 		t.Run(args, func(t *testing.T) {
@@ -169,12 +174,12 @@ func serveTLS(t *testing.T) (address, ca string) {
 	if err := os.WriteFile(ca, block, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: web.TLS.Certificates, NextProtos: []string{"thrift"}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bookshop()
-	if err != nil {
+	s := rpc.NewServer(rpc.TLS(&tls.Config{Certificates: web.TLS.Certificates}), rpc.Logger(slog.New(slog.DiscardHandler)))
+	if err := s.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}
 	go s.Serve(l)
@@ -184,14 +189,16 @@ func serveTLS(t *testing.T) (address, ca string) {
 
 func TestCallAndBenchSpeakInsideTLS(t *testing.T) {
 	address, ca := serveTLS(t)
-	for _, name := range []string{"", "example.com"} {
-		r := benchJSON(t, exitOK, address, "--method", "Shop.ping", "--depth", "10", "--tls", "--tls-ca", ca, "--tls-name", name)
+	for _, args := range []string{"--depth 10", "--tls-name example.com --dialect ttheader", "--dialect http"} {
+		r := benchJSON(t, exitOK, address, append(strings.Fields(args), "--method", "Shop.ping", "--tls", "--tls-ca", ca)...)
 		if r.Result.Latency.Count == 0 || r.Result.Failed() > 0 {
 			t.Errorf("%+v", r.Result)
 		}
 	}
-	if out, _ := expect(t, exitOK, "call", address, "Shop.version", "--idl", shopIDL, "--tls", "--tls-ca", ca); out != "\"bookshop 1\"\n" {
-		t.Errorf("call printed %q", out)
+	for _, dialect := range []string{"framed", "ttheader", "http"} {
+		if out, _ := expect(t, exitOK, "call", address, "Shop.version", "--idl", shopIDL, "--tls", "--tls-ca", ca, "--dialect", dialect); out != "\"bookshop 1\"\n" {
+			t.Errorf("call printed %q", out)
+		}
 	}
 	for _, args := range [][]string{{"--tls"}, {"--tls", "--tls-ca", ca, "--tls-name", "example.org"}, {"--tls", "--tls-ca", shopIDL}} {
 		for _, command := range [][]string{{"call", address, "Shop.version"}, {"bench", address, "--method", "Shop.ping"}} {

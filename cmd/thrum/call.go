@@ -59,7 +59,7 @@ func call(env *environment, args []string, o *callOptions) error {
 	if err != nil {
 		return err
 	}
-	options, err := o.client()
+	options, err := o.client(args[0])
 	if err != nil {
 		return err
 	}

@@ -215,6 +215,7 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 		{[]string{"Shop.version"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "{}", "--dialect=unframed"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "--dialect=ttheader"}, exitOK, "\"bookshop 1\"\n", ""},
+		{[]string{"Shop.version", "--dialect=http", "--path=/thrift"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "--protocol=compact"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "--dialect=theader", "--protocol=compact-fbthrift", "--compress=zstd"}, exitOK, "\"bookshop 1\"\n", ""},
 		{[]string{"Shop.version", "--multiplexed"}, exitOK, "\"bookshop 1\"\n", ""},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/tls"
 	"flag"
 	"net"
@@ -22,6 +21,7 @@ type speech struct {
 	protocol    string
 	compress    string
 	multiplexed bool
+	path        string
 	tls         tlsFlags
 }
 
@@ -33,15 +33,16 @@ type tlsFlags struct {
 }
 
 // dialectHelp explains what the flags of speech take.
-const dialectHelp = "A dialect is framed, unframed, theader (fbthrift's header transport) or ttheader\n" +
-	"(CloudWeGo's); a protocol binary, compact or compact-fbthrift; a compression,\n" +
-	"of theader alone, none, zlib or zstd."
+const dialectHelp = "A dialect is framed, unframed, theader (fbthrift's header transport), ttheader\n" +
+	"(CloudWeGo's) or http (POST over HTTP/1.1, to --path); a protocol binary, compact or\n" +
+	"compact-fbthrift; a compression, of theader alone, none, zlib or zstd."
 
 func (s *speech) declare(fs *flag.FlagSet) {
 	fs.StringVar(&s.dialect, "dialect", "framed", "how messages travel: a `dialect`")
 	fs.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
 	fs.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
 	fs.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
+	fs.StringVar(&s.path, "path", "/", "of http, the `path` to post to")
 	fs.BoolVar(&s.tls.on, "tls", false, "speak inside TLS")
 	fs.StringVar(&s.tls.files.CA, "tls-ca", "", "with --tls, the `file` of the authorities to trust instead of the system's, as PEM")
 	fs.StringVar(&s.tls.files.Cert, "tls-cert", "", "with --tls, the `file` of the certificate to show, as PEM")
@@ -49,8 +50,9 @@ func (s *speech) declare(fs *flag.FlagSet) {
 	fs.StringVar(&s.tls.name, "tls-name", "", "with --tls, the `name` that the server's certificate must have (default the host of ADDRESS)")
 }
 
-// dialer returns what makes connections with TLS, nil if there is none.
-func (f *tlsFlags) dialer(d load.Dialect) (func(ctx context.Context, network, address string) (net.Conn, error), error) {
+// config returns the configuration of a client of the server at an address, nil
+// without TLS.
+func (f *tlsFlags) config(address string, d load.Dialect) (*tls.Config, error) {
 	if !f.on {
 		if *f != (tlsFlags{}) {
 			return nil, usageError("--tls-ca, --tls-cert, --tls-key and --tls-name need --tls")
@@ -65,17 +67,18 @@ func (f *tlsFlags) dialer(d load.Dialect) (func(ctx context.Context, network, ad
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		name := f.name
-		if host, _, err := net.SplitHostPort(address); name == "" && err == nil {
-			name = host
-		}
-		return (&tls.Dialer{Config: store.ClientConfig(name)}).DialContext(ctx, network, address)
-	}, nil
+	name := f.name
+	if host, _, err := net.SplitHostPort(address); name == "" && err == nil {
+		name = host
+	}
+	return store.ClientConfig(name), nil
 }
 
 // form returns what the flags say, for a command that speaks dialects.
 func (s *speech) form(dialects []load.Dialect) (f load.Form, err error) {
+	if !strings.HasPrefix(s.path, "/") {
+		return f, usageError("--path must start with /")
+	}
 	words := map[string]load.Dialect{}
 	for _, d := range dialects {
 		words[d.String()] = d
@@ -98,11 +101,18 @@ func (s *speech) form(dialects []load.Dialect) (f load.Form, err error) {
 	return f, err
 }
 
-// client returns how the client is to speak.
-func (s *speech) client() (opts []rpc.ClientOption, err error) {
-	f, err := s.form([]load.Dialect{load.Framed, load.Unframed, load.Header, load.TTHeader})
+// client returns how a client of the server at an address is to speak.
+func (s *speech) client(address string) (opts []rpc.ClientOption, err error) {
+	f, err := s.form([]load.Dialect{load.Framed, load.Unframed, load.Header, load.TTHeader, load.HTTP})
 	if err != nil {
 		return nil, err
+	}
+	config, err := s.tls.config(address, f.Dialect)
+	if err != nil {
+		return nil, err
+	}
+	if config != nil {
+		opts = append(opts, rpc.TLS(config))
 	}
 	switch f.Dialect {
 	case load.Unframed:
@@ -111,15 +121,25 @@ func (s *speech) client() (opts []rpc.ClientOption, err error) {
 		opts = append(opts, rpc.THeader(f.Transform))
 	case load.TTHeader:
 		opts = append(opts, rpc.TTHeader())
+	case load.HTTP:
+		url := "http://"
+		if config != nil {
+			url = "https://"
+		}
+		opts = append(opts, rpc.HTTP(url+httpHost(address)+s.path))
 	}
 	if f.Protocol != 0 {
 		opts = append(opts, rpc.Compact(f.Protocol))
 	}
-	dial, err := s.tls.dialer(f.Dialect)
-	if dial != nil {
-		opts = append(opts, rpc.Dialer(dial))
+	return opts, nil
+}
+
+// httpHost returns the host that posts to an address name.
+func httpHost(address string) string {
+	if strings.HasPrefix(address, "unix:") {
+		return "localhost"
 	}
-	return opts, err
+	return address
 }
 
 // networkOf splits an address of the command line: unix:PATH or host:port.
