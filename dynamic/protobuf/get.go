@@ -96,8 +96,8 @@ type occurrence struct {
 	first, count int
 }
 
-func (o *occurrence) add(r record) {
-	if o.record = r; o.count == 0 {
+func (o *occurrence) add(r *record) {
+	if o.record = *r; o.count == 0 {
 		o.first = r.start
 	}
 	o.count++
@@ -140,13 +140,13 @@ func (p *place) field(s *step, depth int) *diag.Fault {
 	number, t := int32(s.num), s.typ
 	oneof := oneofOf(s.field)
 	var o occurrence
+	var r record
 	for pos := 0; pos < len(b); {
-		var r record
 		var code int
 		if oneof == nil {
-			r, code = seek(b, pos, number, depth)
+			code = r.seek(b, pos, number, depth)
 		} else {
-			r, code = readRecord(b, pos, depth)
+			code = r.read(b, pos, depth)
 		}
 		if code < 0 {
 			return p.fault(code, r.next)
@@ -157,7 +157,7 @@ func (p *place) field(s *step, depth int) *diag.Fault {
 		pos = r.next
 		switch {
 		case r.number != number:
-			if oneof != nil && isRival(oneof, r) {
+			if oneof != nil && isRival(oneof, &r) {
 				o = occurrence{}
 			}
 		case t == nil, t.Kind() == schema.List && fits(t, r.wire):
@@ -168,7 +168,7 @@ func (p *place) field(s *step, depth int) *diag.Fault {
 			p.move(Node{kind: mapNode, wire: r.wire, number: number}, t, r.start, len(b))
 			return nil
 		default:
-			o.add(r)
+			o.add(&r)
 		}
 	}
 	if o.count == 0 {
@@ -186,7 +186,7 @@ func oneofOf(f *schema.Field) *schema.Oneof {
 }
 
 // isRival reports whether the record sets another member of the oneof.
-func isRival(o *schema.Oneof, r record) bool {
+func isRival(o *schema.Oneof, r *record) bool {
 	f := o.Struct().FieldByID(r.number)
 	return f != nil && f.Oneof() == o && fits(f.Type(), r.wire)
 }
@@ -237,7 +237,7 @@ func (p *place) merged(o *occurrence, t *schema.Type, oneof *schema.Oneof, depth
 				return nil, f
 			}
 			out = append(out, p.data[r.value:r.end]...)
-		case oneof != nil && isRival(oneof, r):
+		case oneof != nil && isRival(oneof, &r):
 			out = out[:0]
 		}
 	}
@@ -275,11 +275,12 @@ func (p *place) element(s *step, depth int) *diag.Fault {
 		elem = p.typ.Elem()
 		w = wireOf(elem)
 	}
+	var r record
 	for pos := 0; pos < len(b) && i >= 0; {
 		if w == protowire.Bytes && i > 0 {
 			pos, i = skipBytes(b, pos, p.number, i)
 		}
-		r, code := seek(b, pos, p.number, depth)
+		code := r.seek(b, pos, p.number, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -374,7 +375,7 @@ func readEntry(b []byte, r *record, t *schema.Type, depth int) (e mapEntry, at, 
 			}
 			e.key.data = b[part.value:part.end:part.end]
 		case part.number == 2 && part.wire == wireOf(elem):
-			e.value.add(part)
+			e.value.add(&part)
 		}
 	}
 	return e, r.end, 0
@@ -411,7 +412,7 @@ func (p *place) collapse(depth int) *diag.Fault {
 		if o.count >= 1 {
 			all = append(all, p.data[r.value:r.end]...)
 		}
-		o.add(r)
+		o.add(&r)
 	}
 	if o.count > 1 && !packable(o.wire) {
 		p.Node, p.at = Node{kind: bytesNode, wire: o.wire, data: all}, -1
@@ -456,7 +457,7 @@ func (p *place) lastRecord(depth int) (Value, *diag.Fault) {
 			return Value{}, p.fault(code, r.next)
 		}
 		if pos = r.next; r.number == p.number {
-			o.add(r)
+			o.add(&r)
 		}
 	}
 	f := p.take(&o, nil, nil, depth)

@@ -89,7 +89,7 @@ func (p *place) surveyInto(out []occurrence, d *schema.StructDef, depth int) *di
 				}
 			}
 		}
-		out[f.Index()].add(r)
+		out[f.Index()].add(&r)
 	}
 	return nil
 }

@@ -94,8 +94,9 @@ const fewEdges = 8
 
 // meet finds out what stands of the fields of the branch's edges.
 func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, code := br.next(p.data, pos, depth)
+		code := br.next(&r, p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
@@ -108,7 +109,7 @@ func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 			if len(br.oneofs) > 0 {
 				br.unset(&r, met, i)
 			}
-			met[i].add(r)
+			met[i].add(&r)
 		} else if i < 0 && len(br.oneofs) > 0 {
 			br.unset(&r, met, -1)
 		}
@@ -116,12 +117,12 @@ func (p *place) meet(br *branch, met []occurrence, depth int) *diag.Fault {
 	return nil
 }
 
-// next reads the next record that the branch has to see, as seek does.
-func (br *branch) next(b []byte, pos, depth int) (r record, code int) {
+// next reads the next record that the branch has to see into r, as seek does.
+func (br *branch) next(r *record, b []byte, pos, depth int) (code int) {
 	if len(br.edges) == 1 && len(br.oneofs) == 0 {
-		return seek(b, pos, int32(br.edges[0].step.num), depth)
+		return r.seek(b, pos, int32(br.edges[0].step.num), depth)
 	}
-	return readRecord(b, pos, depth)
+	return r.read(b, pos, depth)
 }
 
 // holds reports whether a record with the step's number is the step's field.
@@ -179,6 +180,7 @@ func (m *many) elements(p place, br *branch, depth int) *diag.Fault {
 		w = wireOf(p.typ)
 	}
 	edges, at := br.edges, int64(0) // at is the index of the next element
+	var r record
 	for pos := 0; pos < len(p.data); {
 		for len(edges) > 0 && (!edges[0].step.isElement() || edges[0].step.num < at) {
 			edges = edges[1:]
@@ -186,7 +188,7 @@ func (m *many) elements(p place, br *branch, depth int) *diag.Fault {
 		if len(edges) == 0 {
 			return nil
 		}
-		r, code := readRecord(p.data, pos, depth)
+		code := r.read(p.data, pos, depth)
 		if code < 0 {
 			return p.fault(code, r.next)
 		}

@@ -82,10 +82,10 @@ func (r *record) read(b []byte, pos, depth int) (code int) {
 	return 0
 }
 
-// seek reads the first record at or after b[pos:] that has the number, or
-// returns its number as 0 at the end of b. The records before it are stepped
+// seek reads the first record at or after b[pos:] that has the number into r, or
+// makes its number 0 at the end of b. The records before it are stepped
 // over like this: the branches are guessed, since neighbours are alike.
-func seek(b []byte, pos int, number int32, depth int) (r record, code int) {
+func (r *record) seek(b []byte, pos int, number int32, depth int) (code int) {
 	for pos < len(b) {
 		for len(b)-pos >= 12 { // a tag of two bytes and a varint of ten
 			tag, p := uint32(b[pos]), pos+1
@@ -134,12 +134,13 @@ func seek(b []byte, pos int, number int32, depth int) (r record, code int) {
 		if pos == len(b) {
 			break
 		}
-		if r, code = readRecord(b, pos, depth); code < 0 || r.number == number {
-			return r, code
+		if code = r.read(b, pos, depth); code < 0 || r.number == number {
+			return code
 		}
 		pos = r.next
 	}
-	return record{}, 0
+	r.number = 0
+	return 0
 }
 
 // skipBytes steps over up to count records at b[pos:] that hold bytes and have

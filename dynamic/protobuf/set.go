@@ -195,8 +195,9 @@ func (e *editor) message(p place, br *branch, depth int) *diag.Fault {
 		return f
 	}
 	done := 0 // p.data[:done] has been copied or left out
+	var r record
 	for pos := 0; pos < len(p.data); {
-		r, _ := br.next(p.data, pos, depth) // which plan has read
+		br.next(&r, p.data, pos, depth) // which plan has read
 		if r.number == 0 {
 			break
 		}

@@ -192,7 +192,7 @@ func (p *place) counts(k *cut, depth int) (map[int32]*occurrence, *diag.Fault) {
 			if out[r.number] == nil {
 				out[r.number] = &occurrence{}
 			}
-			out[r.number].add(r)
+			out[r.number].add(&r)
 		}
 	}
 	return out, nil
