@@ -168,7 +168,8 @@ func (p place) anyRecord(r *record, t *schema.Type, old any, depth int) (any, *d
 		if entries == nil {
 			entries = map[any]any{}
 		}
-		e, at, code := readEntry(p.data, r, t, depth-1)
+		var e mapEntry
+		at, code := e.read(p.data, r, t, depth-1)
 		if code < 0 {
 			return nil, p.fault(code, at)
 		}

@@ -104,12 +104,14 @@ func (v Value) filterEntries(dst []byte, keep func(*Iterator) bool) ([]byte, *di
 	if it.err != nil {
 		return dst, firstOf(nil, it.err)
 	}
+	var e mapEntry
 	for pos := 0; pos < len(v.data); {
 		r, _ := readRecord(v.data, pos, maxDepth) // which the iterator has read
 		if pos = r.next; r.number != v.number || !fits(v.schema, r.wire) {
 			continue
 		}
-		if e, _, _ := readEntry(v.data, &r, v.schema, maxDepth-1); kept[keyText(e.key)] {
+		e.read(v.data, &r, v.schema, maxDepth-1)
+		if kept[keyText(e.key)] {
 			dst = append(dst, v.data[r.start:r.next]...)
 		}
 	}

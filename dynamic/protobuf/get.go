@@ -314,7 +314,7 @@ func (p *place) element(s *step, depth int) *diag.Fault {
 // entry goes to the value of a map's entry.
 func (p *place) entry(s *step, depth int) *diag.Fault {
 	b := p.data
-	var last mapEntry
+	var e, last mapEntry
 	var r record
 	for pos := 0; pos < len(b); {
 		code := r.read(b, pos, depth)
@@ -325,7 +325,7 @@ func (p *place) entry(s *step, depth int) *diag.Fault {
 		if r.number != p.number || r.wire != protowire.Bytes {
 			continue
 		}
-		e, at, code := readEntry(b, &r, p.typ, depth-1)
+		at, code := e.read(b, &r, p.typ, depth-1)
 		if code < 0 {
 			return p.fault(code, at)
 		}
@@ -357,28 +357,29 @@ type mapEntry struct {
 	at    int // its end; it is not 0
 }
 
-// readEntry reads the entry of a map of type t in a record of b, and returns a
-// place and a negative code if it cannot be read.
-func readEntry(b []byte, r *record, t *schema.Type, depth int) (e mapEntry, at, code int) {
+// read reads the entry of a map of type t in a record of b, and returns a place
+// and a negative code if it cannot be read.
+func (e *mapEntry) read(b []byte, r *record, t *schema.Type, depth int) (at, code int) {
 	key, elem := t.Key(), t.Elem()
-	e.key, e.at = zero(key), r.end
+	*e = mapEntry{key: zero(key), at: r.end}
+	keyWire, elemWire := wireOf(key), wireOf(elem)
 	var part record
 	for pos := r.value; pos < r.end; {
 		if code := part.read(b[:r.end], pos, depth); code < 0 {
-			return e, part.next, code
+			return part.next, code
 		}
 		pos = part.next
 		switch {
-		case part.number == 1 && part.wire == wireOf(key):
+		case part.number == 1 && part.wire == keyWire:
 			if e.key, code = nodeOf(b, &part, key); code < 0 {
-				return e, part.value, code
+				return part.value, code
 			}
 			e.key.data = b[part.value:part.end:part.end]
-		case part.number == 2 && part.wire == wireOf(elem):
+		case part.number == 2 && part.wire == elemWire:
 			e.value.add(&part)
 		}
 	}
-	return e, r.end, 0
+	return r.end, 0
 }
 
 // zero returns the value of type t that is not written.

@@ -218,7 +218,8 @@ func (it *Iterator) nextEntry(r *record) (bool, *diag.Fault) {
 	if r.wire != protowire.Bytes || it.typ == nil {
 		return false, nil
 	}
-	e, at, code := readEntry(it.data, r, it.typ, maxDepth-1)
+	var e mapEntry
+	at, code := e.read(it.data, r, it.typ, maxDepth-1)
 	if code < 0 {
 		return false, it.place.fault(code, at)
 	}
@@ -336,7 +337,8 @@ func (p *place) checkRecord(r *record, t *schema.Type, depth int) *diag.Fault {
 
 // checkMapEntry checks the entry of a map of type t.
 func (p *place) checkMapEntry(r *record, t *schema.Type, depth int) *diag.Fault {
-	e, at, code := readEntry(p.data, r, t, depth)
+	var e mapEntry
+	at, code := e.read(p.data, r, t, depth)
 	switch {
 	case code < 0:
 		return p.fault(code, at)

@@ -258,6 +258,7 @@ func (m *many) packed(p place, r *record, edges []edge, at int64, depth int) (in
 
 // meetEntries finds the last entry of each edge's key.
 func (p *place) meetEntries(br *branch, met []mapEntry, depth int) *diag.Fault {
+	var e mapEntry
 	var r record
 	for pos := 0; pos < len(p.data); {
 		code := r.read(p.data, pos, depth)
@@ -268,7 +269,7 @@ func (p *place) meetEntries(br *branch, met []mapEntry, depth int) *diag.Fault {
 		if r.number != p.number || r.wire != protowire.Bytes {
 			continue
 		}
-		e, at, code := readEntry(p.data, &r, p.typ, depth-1)
+		at, code := e.read(p.data, &r, p.typ, depth-1)
 		if code < 0 {
 			return p.fault(code, at)
 		}

@@ -242,7 +242,8 @@ func (e *editor) keepsEntry(p place, g *edge, c *change, r *record, depth int) (
 			c.entries[i].shift(c.first)
 		}
 	}
-	entry, at, code := readEntry(p.data, r, g.step.typ, depth-1)
+	var entry mapEntry
+	at, code := entry.read(p.data, r, g.step.typ, depth-1)
 	if code < 0 {
 		return false, p.fault(code, at)
 	}
@@ -275,7 +276,8 @@ func (br *branch) key(key Node) int {
 // entry writes what becomes of an entry: nothing unless it is the one that
 // counts.
 func (e *editor) entry(p place, g *edge, c *change, r *record, depth int) *diag.Fault {
-	entry, _, _ := readEntry(p.data, r, g.step.typ, depth-1)
+	var entry mapEntry
+	entry.read(p.data, r, g.step.typ, depth-1)
 	i := g.next.key(entry.key)
 	if c.entries[i].at != r.end {
 		return nil

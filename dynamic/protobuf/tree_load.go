@@ -323,7 +323,8 @@ func (e *plainEntry) read(b []byte, r *record, depth int) bool {
 
 // entry adds an entry, which is written anew.
 func (s *siblings) entry(p place, r *record, depth int) *diag.Fault {
-	e, at, code := readEntry(p.data, r, p.typ, depth)
+	var e mapEntry
+	at, code := e.read(p.data, r, p.typ, depth)
 	if code < 0 {
 		return p.fault(code, at)
 	}

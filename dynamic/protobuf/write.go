@@ -242,8 +242,8 @@ func (n Node) appendMap(dst []byte, number int32, t *schema.Type) ([]byte, *diag
 
 // checkEntry reads an entry for its faults.
 func checkEntry(b []byte, r *record, t *schema.Type) (at, code int) {
-	_, at, code = readEntry(b, r, t, maxDepth-1)
-	return at, code
+	var e mapEntry
+	return e.read(b, r, t, maxDepth-1)
 }
 
 // appendKey appends the record of a map's key.
