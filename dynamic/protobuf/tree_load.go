@@ -249,13 +249,13 @@ func (s *siblings) elements(p place, depth int) *diag.Fault {
 		}
 		pos = r.next
 		switch {
-		case r.number != p.number || !fits(p.typ, r.wire):
-			s.pure = false
-		case r.wire == w:
+		case r.number == p.number && r.wire == w:
 			if f := s.open(s.add(k, w, 0, r.value, r.end), elem, depth); f != nil {
 				return f.Index(i)
 			}
 			i++
+		case r.number != p.number || !fits(p.typ, r.wire):
+			s.pure = false
 		default:
 			if at, code := checkPacked(p.data, r.value, r.end, w); code < 0 {
 				return p.fault(code, at)
@@ -271,7 +271,7 @@ func (s *siblings) elements(p place, depth int) *diag.Fault {
 }
 
 func (s *siblings) entries(p place, depth int) *diag.Fault {
-	plain := newPlainEntry(p.typ)
+	plain, w := newPlainEntry(p.typ), wireOf(p.typ)
 	count := 0
 	var r record
 	for pos := 0; pos < len(p.data); {
@@ -279,7 +279,7 @@ func (s *siblings) entries(p place, depth int) *diag.Fault {
 		if code < 0 {
 			return p.fault(code, r.next)
 		}
-		if pos = r.next; r.number != p.number || !fits(p.typ, r.wire) {
+		if pos = r.next; r.number != p.number || r.wire != w {
 			s.pure = false
 			continue
 		}
