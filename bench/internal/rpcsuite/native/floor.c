@@ -21,7 +21,8 @@
 
 enum { BLOCK = 256 << 10, LARGEST = 16 << 20, REPLY = 2 };
 
-/* What arrived of a frame that is not whole yet; data is NULL if nothing did. */
+/* data holds what arrived of a frame that is not whole yet. It is NULL until
+ * there is one, and stays then: taking and returning memory would cost more. */
 struct connection {
 	int fd;
 	size_t used, size;
@@ -87,10 +88,7 @@ static int turn(struct connection *c)
 	ssize_t done = serve(c->fd, p, have);
 	if (done < 0) return 0;
 	size_t left = have - (size_t)done;
-	if (left == 0) {
-		free(c->data);
-		c->data = NULL;
-	} else {
+	if (left > 0) {
 		size_t want = left >= 4 ? 4 + (size_t)word(p + done) : 4;
 		if (want < sizeof block) want = sizeof block;
 		if (!c->data || c->size < want) {
