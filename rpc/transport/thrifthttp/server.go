@@ -1,6 +1,7 @@
 package thrifthttp
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -130,6 +131,9 @@ func New(o Options) *Server {
 // whatever its ALPN says.
 func (s *Server) ServeConn(c net.Conn, read []byte, state *tls.ConnectionState) {
 	held := &conn{Conn: c, read: slices.Clone(read), tls: state}
+	if s.opt.ReadTime > 0 && bytes.HasPrefix(read, []byte(preface[:3])) {
+		held.prefaceTime = s.opt.ReadTime
+	}
 	l := &oneConn{conn: held}
 	if err := s.http.Serve(l); !l.accepted {
 		s.opt.Logger.Debug("thrifthttp: connection not served", "remote", c.RemoteAddr(), "reason", err)
@@ -156,13 +160,38 @@ type conn struct {
 	closed sync.Once
 	err    error // of closing
 
-	mu   sync.Mutex // net/http reads from one goroutine at a time, but not always the same
-	read []byte
+	mu          sync.Mutex // net/http reads from one goroutine at a time, but not always the same
+	read        []byte
+	prefaceTime time.Duration // for the preface of HTTP/2 to arrive; 0 when it has, or is none
+}
+
+// preface is what a client says first in HTTP/2.
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// awaitPreface reads the whole preface in its time, which net/http does not
+// limit before Go 1.26. c.mu is held.
+func (c *conn) awaitPreface() error {
+	c.Conn.SetReadDeadline(time.Now().Add(c.prefaceTime))
+	c.prefaceTime = 0
+	for len(c.read) < len(preface) {
+		more := make([]byte, len(preface)-len(c.read))
+		n, err := c.Conn.Read(more)
+		if c.read = append(c.read, more[:n]...); err != nil {
+			return err
+		}
+	}
+	return c.Conn.SetReadDeadline(time.Time{})
 }
 
 // Read returns what has been read before first.
 func (c *conn) Read(b []byte) (int, error) {
 	c.mu.Lock()
+	if c.prefaceTime > 0 {
+		if err := c.awaitPreface(); err != nil {
+			c.mu.Unlock()
+			return 0, err
+		}
+	}
 	if len(c.read) == 0 || len(b) == 0 {
 		c.mu.Unlock()
 		return c.Conn.Read(b)
