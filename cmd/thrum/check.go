@@ -5,21 +5,33 @@ import (
 	"fmt"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/schema/evolution"
 )
 
 // This file is "thrum check".
 
 func checkCommand() *command {
 	return &command{
-		name: "check", args: "FILE… [-I dir]…",
+		name: "check", args: "FILE… [--against OLD] [-I dir]…",
 		summary: "validate Thrift, FlatBuffers and Protobuf IDL and show what is wrong with it",
 		help: "Reads the files and what they include; those named .proto are Protobuf, those\n" +
 			"named .fbs or .bfbs FlatBuffers. What is wrong is shown with its source line;\n" +
-			"the exit code is 1 if there is an error, warnings alone leave it at 0.",
-		examples: []string{"thrum check shop.thrift parcels.thrift -I include"},
+			"the exit code is 1 if there is an error, warnings alone leave it at 0.\n" +
+			"--against compares FILE to an older form of it: what breaks messages or callers of the\n" +
+			"old one is an error, what only changes names and generated code a warning.",
+		examples: []string{
+			"thrum check shop.thrift parcels.thrift -I include",
+			"thrum check --against v1/shop.fbs v2/shop.fbs",
+		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			dirs := includeFlag(fs)
-			return func(env *environment, args []string) error { return check(env, args, *dirs) }
+			against := fs.String("against", "", "compare to this older `file`")
+			return func(env *environment, args []string) error {
+				if *against != "" {
+					return checkAgainst(env, args, *against, *dirs)
+				}
+				return check(env, args, *dirs)
+			}
 		},
 	}
 }
@@ -40,6 +52,41 @@ func check(env *environment, files, dirs []string) error {
 			}
 		}
 	}
+	return summary(env, all, count(len(files), "file")+" checked")
+}
+
+// checkAgainst compares a file to an older one.
+func checkAgainst(env *environment, files []string, old string, dirs []string) error {
+	if len(files) != 1 {
+		return usageError("--against goes with one file")
+	}
+	if wireFormat(files[0]) != wireFormat(old) {
+		return usageError(files[0] + " and " + old + " are of different languages")
+	}
+	was, list := loadAny(old, dirs)
+	if list.Err() != nil {
+		return summary(env, list, old+" checked")
+	}
+	is, list := loadAny(files[0], dirs)
+	if list.Err() == nil {
+		list = append(list, evolution.Check(wireFormat(old), was, is)...)
+	}
+	return summary(env, list, files[0]+" checked against "+old)
+}
+
+// wireFormat returns what messages of a file's schema are written in.
+func wireFormat(path string) evolution.Format {
+	switch {
+	case isProto(path):
+		return evolution.Protobuf
+	case isFBS(path):
+		return evolution.FlatBuffers
+	}
+	return evolution.Thrift
+}
+
+// summary shows what was found and how much of it.
+func summary(env *environment, all diag.List, what string) error {
 	if err := all.Render(env.stdout); err != nil {
 		return err
 	}
@@ -49,7 +96,7 @@ func check(env *environment, files, dirs []string) error {
 			errors++
 		}
 	}
-	fmt.Fprintf(env.stdout, "%s checked: %s, %s\n", count(len(files), "file"), count(errors, "error"), count(len(all)-errors, "warning"))
+	fmt.Fprintf(env.stdout, "%s: %s, %s\n", what, count(errors, "error"), count(len(all)-errors, "warning"))
 	if errors > 0 {
 		return errReported
 	}

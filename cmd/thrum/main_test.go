@@ -230,6 +230,36 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	}
 }
 
+func TestCheckAgainstAnOlderFileShowsWhatBreaks(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"old.fbs":    "table A { a:int; b:int = 1; }\n",
+		"new.fbs":    "table A { a:int; c:int = 2; }\n",
+		"old.thrift": "struct A { 1: i32 a }\n",
+		"new.thrift": "struct A { 1: i32 a, 2: i32 b }\n",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := expect(t, exitFailed, "check", "--against", "old.fbs", "new.fbs")
+	for _, want := range []string{
+		"new.fbs:1:18: error: the default of c of A was 1 and is 2 [default-changed]\n",
+		"new.fbs:1:18: warning: the field b is called c now [field-renamed]\n",
+		"new.fbs checked against old.fbs: 1 error, 1 warning\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in %q", want, out)
+		}
+	}
+	if out, _ := expect(t, exitOK, "check", "new.thrift", "--against", "old.thrift"); out != "new.thrift checked against old.thrift: 0 errors, 0 warnings\n" {
+		t.Errorf("got %q", out)
+	}
+	expect(t, exitUsage, "check", "new.thrift", "--against", "old.fbs")
+	expect(t, exitUsage, "check", "new.thrift", "old.thrift", "--against", "old.thrift")
+}
+
 func TestCheckFindsIncludesInDirectories(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.thrift")

@@ -14,6 +14,8 @@
 // required nor has a default. Attributes are annotations. A declaration's package is its
 // namespace. attribute "go_package=example.com/x" is the file's namespace for "go".
 //
-// The package reads files and nothing else: it knows no wire format, no Go
-// types and no generator.
+// [DecodeBinary] and [AppendBinary] read and write the binary form of a schema.
+//
+// The package reads schemas and nothing else: it knows the wire format only as far as
+// binary schemas are written in it, and no Go types and no generator.
 package fbsidl

@@ -43,6 +43,7 @@ var House = Rules{
 		{"internal/execmem", nil},
 		{"internal/archtest", nil},
 		{"schema", []string{"diag"}},
+		{"schema/evolution", []string{"schema", "diag"}},
 		{"idl/...", []string{"idl/internal/...", "schema", "diag"}},
 		{"idl/fbsidl", []string{"idl/internal/...", "schema", "diag", "wire/flatwire"}}, // binary schemas are FlatBuffers
 		{"idl", []string{"idl/fbsidl", "idl/thriftidl", "schema", "diag"}},

@@ -15,6 +15,10 @@
 // testdata/fbthrift.txt holds what its clients send, written by hand byte by
 // byte, and what a server answers.
 //
+// flatc is the oracle for FlatBuffers: it accepts and refuses the same schemas as
+// idl/fbsidl, its binary schemas say the same, and --conform finds what
+// schema/evolution finds.
+//
 // The peers need tools that Go does not bring; setup.sh installs them. Where a
 // tool is missing the tests skip, except where the variable CI is set: there
 // they fail. Nothing imports this package.
