@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/flatbuf/flexbuf"
 	"github.com/thrum-rpc/thrum/internal/conform/guard"
 )
 
@@ -255,10 +257,36 @@ func TestHeadersOfMessages(t *testing.T) {
 	}
 }
 
+func TestFlexBuffersInFieldsAreVerified(t *testing.T) {
+	l := flatbuf.Layout{Tables: []flatbuf.TableLayout{{Name: "T", Fields: []flatbuf.FieldLayout{{Name: "flex", Slot: 0, Kind: flatbuf.FlexField}}}}}
+	v, err := flatbuf.NewVerifier(&l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var flex flexbuf.Builder
+	if err := flex.Append([]any{"a text", 1}); err != nil {
+		t.Fatal(err)
+	}
+	var b flatbuf.Builder
+	bytes := b.CreateByteVector(flex.Finish())
+	b.StartObject(1)
+	b.PrependUOffsetTSlot(0, bytes, 0)
+	b.Finish(b.EndObject())
+	msg := b.FinishedBytes()
+	if err := v.Verify(msg); err != nil {
+		t.Error(err)
+	}
+	at := strings.Index(string(msg), "a text")
+	msg[at-1] = 200
+	if f, ok := v.Verify(msg).(*diag.Fault); !ok || f.Path() != "flex[0]" || f.Offset != at {
+		t.Errorf("%v, want offset %d", f, at)
+	}
+}
+
 func TestLayoutsThatContradictThemselvesAreRefused(t *testing.T) {
 	for _, f := range []flatbuf.FieldLayout{
 		{},
-		{Kind: flatbuf.NestedField + 1},
+		{Kind: flatbuf.FlexField + 1},
 		{Kind: flatbuf.ScalarField, Size: 4},
 		{Kind: flatbuf.ScalarField, Size: 4, Align: 3},
 		{Kind: flatbuf.ScalarField, Size: 4, Align: 64},

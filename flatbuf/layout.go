@@ -55,6 +55,7 @@ const (
 	TableVector                       // a vector of tables
 	UnionVector                       // a vector of unions, with that of their types in the slot before
 	NestedField                       // a vector of bytes that hold a buffer
+	FlexField                         // a vector of bytes that hold a FlexBuffer
 )
 
 // UnionLayout is a union: its members but NONE, whose type is 0.
@@ -118,7 +119,7 @@ func (l *Layout) checkField(f *FieldLayout) error {
 		if f.Size == 0 || f.Size > flatwire.MaxSize/2 || f.Align == 0 || f.Align > flatwire.MaxAlign || f.Align&(f.Align-1) != 0 {
 			return fmt.Errorf("%d bytes aligned to %d", f.Size, f.Align)
 		}
-	case StringField, StringVector:
+	case StringField, StringVector, FlexField:
 	case TableField, TableVector, NestedField:
 		if f.Ref < 0 || int(f.Ref) >= len(l.Tables) {
 			return fmt.Errorf("there is no table %d", f.Ref)

@@ -142,6 +142,9 @@ func (l *lowering) field(f *schema.Field) (FieldLayout, error) {
 	if n := f.Nested(); n != nil && !fl.Vector64 {
 		fl.Kind, fl.Ref, fl.Size, fl.Align = NestedField, l.table(n), 0, 0
 	}
+	if f.Annotations().Has("flexbuffer") && !fl.Vector64 {
+		fl.Kind, fl.Size, fl.Align = FlexField, 0, 0
+	}
 	return fl, nil
 }
 

@@ -52,6 +52,17 @@ func TestLayoutOfASchema(t *testing.T) {
 	}
 }
 
+func TestFlexBuffersAreNoPlainBytes(t *testing.T) {
+	s := schema.NewStruct(schema.DeclSpec{Name: "T"}, schema.PlainStruct)
+	s.Complete([]*schema.Field{schema.NewField(schema.FieldSpec{
+		ID: 3, Name: "f", Type: schema.ListOf(schema.Basic(schema.U8)), Annotations: schema.Annotations{{Name: "flexbuffer"}},
+	})})
+	l, err := flatbuf.LayoutOf(s)
+	if want := (flatbuf.FieldLayout{Name: "f", Slot: 3, Kind: flatbuf.FlexField}); err != nil || l.Tables[0].Fields[0] != want {
+		t.Errorf("%v %+v", err, l)
+	}
+}
+
 func TestRootsStandFirst(t *testing.T) {
 	m := monsterSchema()
 	outer := schema.NewStruct(schema.DeclSpec{Name: "Outer"}, schema.PlainStruct)

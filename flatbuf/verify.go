@@ -2,8 +2,10 @@ package flatbuf
 
 import (
 	"encoding/binary"
+	"errors"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/flatbuf/flexbuf"
 	"github.com/thrum-rpc/thrum/wire/flatwire"
 )
 
@@ -165,7 +167,7 @@ func (s *verification) vector(op *verifyOp, pos int) bool {
 	switch op.kind {
 	case ScalarVector:
 		size = int(op.size)
-	case NestedField:
+	case NestedField, FlexField:
 		size = 1
 	}
 	if op.vector64 {
@@ -179,6 +181,8 @@ func (s *verification) vector(op *verifyOp, pos int) bool {
 	switch op.kind {
 	case NestedField:
 		return s.nested(op, pos+4, n)
+	case FlexField:
+		return s.flex(pos+4, n)
 	case StringVector, TableVector:
 		return s.references(op, pos+4, n)
 	}
@@ -233,6 +237,20 @@ func (s *verification) nested(op *verifyOp, pos, n int) bool {
 	s.nesting--
 	s.b, s.base, s.depth = outer, s.base-pos, depth
 	return ok
+}
+
+// flex verifies the FlexBuffer of n bytes at pos. Its work counts as a visit for
+// each byte.
+func (s *verification) flex(pos, n int) bool {
+	if s.visits -= n; s.visits < 0 {
+		return s.fail(errVisits, pos)
+	}
+	err := flexbuf.Verify(s.b[pos : pos+n])
+	if errors.As(err, &s.fault) {
+		s.fault.Offset += s.base + pos
+		return false
+	}
+	return true
 }
 
 // unionType verifies and reads the type of a union.
