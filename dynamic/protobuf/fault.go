@@ -51,41 +51,40 @@ func asError(f *diag.Fault) error {
 // noWire is the wire type of what Protobuf does not have.
 const noWire = protowire.Type(0xff)
 
+// wires has the wire types of single values by kind and encoding.
+var wires = func() (t [schema.Struct + 1][schema.Delimited + 1]protowire.Type) {
+	set := func(w protowire.Type, kinds ...schema.Kind) {
+		for _, k := range kinds {
+			t[k] = [...]protowire.Type{w, w, w, w}
+		}
+	}
+	for k := range t {
+		set(noWire, schema.Kind(k))
+	}
+	set(protowire.Varint, schema.Bool, schema.Enum, schema.I32, schema.U32, schema.I64, schema.U64)
+	set(protowire.Bytes, schema.String, schema.Binary, schema.Struct)
+	set(protowire.Fixed32, schema.Float)
+	set(protowire.Fixed64, schema.Double)
+	t[schema.I32][schema.Fixed], t[schema.U32][schema.Fixed] = protowire.Fixed32, protowire.Fixed32
+	t[schema.I64][schema.Fixed], t[schema.U64][schema.Fixed] = protowire.Fixed64, protowire.Fixed64
+	t[schema.Struct][schema.Delimited] = protowire.StartGroup
+	return t
+}()
+
 // wireOf returns the wire type of one value of type t; of an element for a list
 // and of an entry for a map.
 func wireOf(t *schema.Type) protowire.Type {
-	switch t.Kind() {
-	case schema.Bool, schema.Enum:
-		return protowire.Varint
-	case schema.I32, schema.U32:
-		if t.Encoding() == schema.Fixed {
-			return protowire.Fixed32
-		}
-		return protowire.Varint
-	case schema.I64, schema.U64:
-		if t.Encoding() == schema.Fixed {
-			return protowire.Fixed64
-		}
-		return protowire.Varint
-	case schema.Float:
-		return protowire.Fixed32
-	case schema.Double:
-		return protowire.Fixed64
-	case schema.String, schema.Binary:
-		return protowire.Bytes
+	switch k := t.Kind(); k {
 	case schema.Map:
 		if supported(t) {
 			return protowire.Bytes
 		}
-	case schema.Struct:
-		if t.Encoding() == schema.Delimited {
-			return protowire.StartGroup
-		}
-		return protowire.Bytes
 	case schema.List:
-		if !t.Elem().Kind().IsContainer() {
-			return wireOf(t.Elem())
+		if elem := t.Elem(); !elem.Kind().IsContainer() {
+			return wires[elem.Kind()][elem.Encoding()]
 		}
+	default:
+		return wires[k][t.Encoding()]
 	}
 	return noWire
 }
@@ -99,6 +98,13 @@ func packable(w protowire.Type) bool {
 // fits reports whether a record of wire type got may hold a value, or elements,
 // of type t.
 func fits(t *schema.Type, got protowire.Type) bool {
+	if k := t.Kind(); !k.IsContainer() {
+		return got == wires[k][t.Encoding()]
+	}
+	return fitsContainer(t, got)
+}
+
+func fitsContainer(t *schema.Type, got protowire.Type) bool {
 	want := wireOf(t)
 	return got == want || got == protowire.Bytes && t.Kind() == schema.List && packable(want)
 }
