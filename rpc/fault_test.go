@@ -28,7 +28,11 @@ import (
 // much to do must not refuse anybody for lack of time.
 func host(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	return listen(t, methods, append([]rpc.ServerOption{rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+	server, address := listen(t, methods, append([]rpc.ServerOption{rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+	t.Cleanup(func() {
+		eventually(t, "no memory is counted", func() bool { return server.Stats().Memory == 0 })
+	})
+	return server, address
 }
 
 // bystanders call echo in several dialects until the test ends, and check
