@@ -18,6 +18,7 @@ import (
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/rpctest"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
@@ -114,6 +115,19 @@ func TestOnePortHasEveryDialect(t *testing.T) {
 	for name, opts := range dialects {
 		if got, err := invoke(t.Context(), dial(t, "tcp", address, opts...), "echo", name); err != nil || got != name {
 			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
+func TestHTTPNeedsNoTCP(t *testing.T) {
+	for name, opts := range overHTTP() {
+		server, _ := listen(t, []rpc.Method{echo})
+		for network, client := range map[string]*rpc.Client{
+			"unix": dial(t, "unix", serveOn(t, server, "unix"), opts...), "memory": rpctest.Serve(t, server, opts...),
+		} {
+			if got, err := invoke(t.Context(), client, "echo", "hello"); err != nil || got != "hello" {
+				t.Errorf("%s on %s: %q, %v", name, network, got, err)
+			}
 		}
 	}
 }

@@ -61,8 +61,14 @@ func (c *serverConn) refuseHTTP() error {
 		return errHTTP
 	}
 	c.srv.counts.refused[RefusedConnection].Add(1)
-	io.WriteString(c.sock.nc, "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	c.tellHTTP("503 Service Unavailable", refusalTexts[RefusedConnection].message)
 	return errRefused
+}
+
+// tellHTTP writes an answer to a connection that is HTTP and is not served.
+func (c *serverConn) tellHTTP(status, text string) {
+	c.sock.nc.SetWriteDeadline(time.Now().Add(refusalTime))
+	io.WriteString(c.sock.nc, "HTTP/1.1 "+status+"\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n"+text+"\n")
 }
 
 // handOver gives the connection to the server's HTTP. It reports false if the

@@ -89,6 +89,6 @@ func (c *serverConn) refuseInsecure(dialect transport.Dialect) bool {
 		return false
 	}
 	c.srv.counts.refused[RefusedInsecure].Add(1)
-	io.WriteString(c.sock.nc, "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n\r\n"+refusalTexts[RefusedInsecure].message+"\n")
+	c.tellHTTP("400 Bad Request", refusalTexts[RefusedInsecure].message)
 	return true
 }
