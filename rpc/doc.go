@@ -11,7 +11,16 @@
 // generated client calls on, [Service] and [Method] are what a generated
 // server registers, and [Unary], [Oneway], [Call] and [Send] join them to Go
 // structs. Handwritten code may use the same functions, or work on encoded
-// bytes through Method.Serve and [Invocation].
+// bytes through the fields of Method and [Invocation].
+//
+// # How handlers answer
+//
+// A handler has one of three forms, or several of which the first serves:
+// a callback ([UnaryCallback]) runs where its connection is read, must not wait, and
+// answers by a [Responder], then or later; a future ([UnaryFuture]) is started by a worker and
+// answers later; a plain one ([Unary]) has a worker until it returns. Workers are
+// shared by all connections, and take calls by their [Priority]. The handler's context
+// carries deadline and cancellation, and [Info] tells of the call's headers and peer.
 //
 // # Errors
 //
@@ -25,6 +34,9 @@
 // defaults that are safe on an open port; no memory is reserved for a length
 // that a peer merely claims.
 //
+// A call that is not served is told why, with fbthrift's codes; the options from
+// [Overloaded] to [AdaptiveConcurrency] say when, [Server.Stats] how often.
+//
 // The package must not know IDL, how HTTP is spoken or how a struct is encoded. What handlers
-// and callers see is the binary protocol; structs of the compact one are rewritten on the way.
+// and callers on bytes see is the binary protocol; structs of the compact one are rewritten on the way.
 package rpc
