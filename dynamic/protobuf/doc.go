@@ -56,6 +56,8 @@
 // bytes, paths or schemas make anything panic, read outside its input, or recurse
 // deeper than 1024 levels of messages and groups.
 //
+// Package structs below joins tagged Go structs to all this.
+//
 // The package knows Protobuf's wire format and schemas. It must not know IDL
 // text, Go's generated messages, JSON or RPC.
 package protobuf

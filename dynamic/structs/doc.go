@@ -1,5 +1,6 @@
 // Package structs joins tagged Go structs to the values of package dynamic, to
-// Go maps, and to each other, on demand and without generated code.
+// Go maps, and to each other, on demand and without generated code. Package
+// dynamic/protobuf/structs does so for Protobuf.
 //
 //   - A [Mapper] reads a [dynamic.Node] or a Go map into a struct, and makes a
 //     value or a map of a struct.
