@@ -75,8 +75,8 @@ func TestFlatcAgreesOnItsOwnSchemas(t *testing.T) {
 
 // fbsRule is a case of the rules of idl/fbsidl.
 type fbsRule struct {
-	verdict, name string
-	files         map[string]string
+	verdict, code, name string
+	files               map[string]string
 }
 
 func fbsRules(t *testing.T) []fbsRule {
@@ -89,8 +89,8 @@ func fbsRules(t *testing.T) []fbsRule {
 	for _, part := range strings.Split(string(text), "\n=== ")[1:] {
 		head, body, _ := strings.Cut(part, "\n")
 		verdict, name, _ := strings.Cut(head, ": ")
-		verdict, _, _ = strings.Cut(verdict, " ")
-		r := fbsRule{verdict: verdict, name: name, files: map[string]string{}}
+		verdict, code, _ := strings.Cut(verdict, " ")
+		r := fbsRule{verdict: verdict, code: code, name: name, files: map[string]string{}}
 		for i, file := range strings.Split(body, "\n--- ") {
 			path := "main.fbs"
 			if i > 0 {
