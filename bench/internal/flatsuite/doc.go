@@ -1,6 +1,6 @@
 // Package flatsuite is the suite "flatbuffers": messages of 6 to 1286 fields,
 // without maps (f6 … f1126) and with maps (m6 … m1286), built, read, verified and
-// passed through the object form, ours against Google's Go runtime.
+// passed through the object form, ours against Google's Go runtime and protobuf-go.
 //
 // Messages are those of internal/gen/flat. Google's side is written as flatc
 // writes it: google builds with a builder that is reused by Reset and without
@@ -11,5 +11,6 @@
 // object is from a Go struct to bytes and from bytes to a fresh Go struct,
 // read and read-some read all fields and a tenth; roundtrip builds and reads.
 // Where ours reads a message that arrived, object and roundtrip, it verifies it first;
-// Google's Go runtime cannot.
+// Google's Go runtime cannot. protobuf sets the fields of a message, marshals it
+// and in the round trip unmarshals it and reads all fields.
 package flatsuite

@@ -21,6 +21,7 @@ type message interface {
 	BuildOurs(*flatbuf.Builder) flatbuf.UOffsetT
 	ReadOurs(*flatbuf.Table) uint64
 	ReadSomeOurs(*flatbuf.Table) uint64
+	NewProto() flat.ProtoMessage
 }
 
 // shape is a message by its name in the suite. bytes is the size that trpc

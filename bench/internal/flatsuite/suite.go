@@ -5,15 +5,17 @@ import (
 	"reflect"
 
 	google "github.com/google/flatbuffers/go"
+	"github.com/thrum-rpc/thrum/bench/internal/gen/flat"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"google.golang.org/protobuf/proto"
 )
 
 // Suite is the suite "flatbuffers".
 func Suite() harness.Suite {
 	return harness.Suite{
 		Name:  "flatbuffers",
-		About: "FlatBuffers built, read and verified, against Google's Go runtime",
+		About: "FlatBuffers built, read and verified, against Google's Go runtime and Protobuf",
 		Groups: func() ([]harness.Group, error) {
 			var groups []harness.Group
 			for _, s := range shapes() {
@@ -53,7 +55,7 @@ func (s *shape) groups() ([]harness.Group, error) {
 	}
 	// How the codec of structs compares with our own typed building.
 	typed := contender{name: "typed", jobs: map[string]func() job{"marshal": us.jobs["build"]}}
-	peers := []contender{s.google(msg), s.googleObject(msg), typed}
+	peers := []contender{s.google(msg), s.googleObject(msg), s.protobuf(), typed}
 	var groups []harness.Group
 	for _, w := range works {
 		g := harness.Group{
@@ -211,6 +213,36 @@ func (s *shape) googleObject(msg []byte) contender {
 	}}
 }
 
+// protobuf is protobuf-go: fields are set, and in the round trip read again, by
+// generated code; messages and the buffer are reused.
+func (s *shape) protobuf() contender {
+	marshal := func(buf []byte, m flat.ProtoMessage) ([]byte, error) {
+		m.Fill(s.value)
+		return proto.MarshalOptions{}.MarshalAppend(buf[:0], m)
+	}
+	return contender{name: "protobuf", jobs: map[string]func() job{
+		"build": func() job {
+			m, buf := s.value.NewProto(), []byte(nil)
+			return func() (n uint64, err error) {
+				buf, err = marshal(buf, m)
+				return uint64(len(buf)), err
+			}
+		},
+		"roundtrip": func() job {
+			m, back, buf := s.value.NewProto(), s.value.NewProto(), []byte(nil)
+			return func() (n uint64, err error) {
+				if buf, err = marshal(buf, m); err != nil {
+					return 0, err
+				}
+				if err = proto.Unmarshal(buf, back); err != nil {
+					return 0, err
+				}
+				return back.Read(), nil
+			}
+		},
+	}}
+}
+
 // check fails unless both sides read the same from each other's messages.
 func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 	if off := len(msg) - s.bytes; off*50 > s.bytes || -off*50 > s.bytes {
@@ -235,6 +267,11 @@ func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 				return err
 			}
 		}
+	}
+	read, err := s.protobuf().jobs["roundtrip"]()()
+	t := flatbuf.Table{Bytes: msg, Pos: flatbuf.GetIndirectOffset(msg, 0)}
+	if want := s.value.ReadOurs(&t); err != nil || read != want {
+		return fmt.Errorf("read %x, Protobuf %x: %v", want, read, err)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ package flat
 import (
 	google "github.com/google/flatbuffers/go"
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // F6 has 6 fields.
@@ -64,4 +66,44 @@ func (o *F6) ReadSomeOurs(t *flatbuf.Table) uint64 {
 
 func (o *F6) UnpackGoogle(t *google.Table) {
 	o.Base.unpackGoogle(t)
+}
+
+// ProtoF6 is F6 as a message of Protobuf.
+type ProtoF6 struct {
+	state         protoimpl.MessageState
+	sizeCache     protoimpl.SizeCache
+	unknownFields protoimpl.UnknownFields
+
+	ID      int64    `protobuf:"varint,1,opt,name=id,proto3"`
+	Created int64    `protobuf:"varint,2,opt,name=created,proto3"`
+	Name    string   `protobuf:"bytes,3,opt,name=name,proto3"`
+	Text    string   `protobuf:"bytes,4,opt,name=text,proto3"`
+	Tags    []string `protobuf:"bytes,5,rep,name=tags,proto3"`
+	Active  bool     `protobuf:"varint,6,opt,name=active,proto3"`
+}
+
+var infoF6 = protoInfo[ProtoF6]()
+
+// ProtoReflect makes it a message.
+func (p *ProtoF6) ProtoReflect() protoreflect.Message { return reflected(p, infoF6) }
+
+// Reset empties it.
+func (p *ProtoF6) Reset() {
+	*p = ProtoF6{}
+	reflected(p, infoF6)
+}
+
+// NewProto returns an empty message of Protobuf.
+func (o *F6) NewProto() ProtoMessage { return new(ProtoF6) }
+
+// Fill sets all fields to those of v, a *F6.
+func (p *ProtoF6) Fill(v any) {
+	o := v.(*F6)
+	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+}
+
+// Read reads all fields.
+func (p *ProtoF6) Read() uint64 {
+	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	return sum
 }

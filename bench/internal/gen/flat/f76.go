@@ -5,6 +5,8 @@ package flat
 import (
 	google "github.com/google/flatbuffers/go"
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // F76 has 76 fields.
@@ -723,4 +725,254 @@ func (o *F76) UnpackGoogle(t *google.Table) {
 	o.F67 = googleInt32(t, 150)
 	o.F68 = googleInt32(t, 152)
 	o.F69 = googleInt32(t, 154)
+}
+
+// ProtoF76 is F76 as a message of Protobuf.
+type ProtoF76 struct {
+	state         protoimpl.MessageState
+	sizeCache     protoimpl.SizeCache
+	unknownFields protoimpl.UnknownFields
+
+	ID      int64    `protobuf:"varint,1,opt,name=id,proto3"`
+	Created int64    `protobuf:"varint,2,opt,name=created,proto3"`
+	Name    string   `protobuf:"bytes,3,opt,name=name,proto3"`
+	Text    string   `protobuf:"bytes,4,opt,name=text,proto3"`
+	Tags    []string `protobuf:"bytes,5,rep,name=tags,proto3"`
+	Active  bool     `protobuf:"varint,6,opt,name=active,proto3"`
+	F0      int32    `protobuf:"varint,7,opt,name=f0,proto3"`
+	F1      int32    `protobuf:"varint,8,opt,name=f1,proto3"`
+	F2      int32    `protobuf:"varint,9,opt,name=f2,proto3"`
+	F3      int32    `protobuf:"varint,10,opt,name=f3,proto3"`
+	F4      int32    `protobuf:"varint,11,opt,name=f4,proto3"`
+	F5      int32    `protobuf:"varint,12,opt,name=f5,proto3"`
+	F6      int32    `protobuf:"varint,13,opt,name=f6,proto3"`
+	F7      int32    `protobuf:"varint,14,opt,name=f7,proto3"`
+	F8      int32    `protobuf:"varint,15,opt,name=f8,proto3"`
+	F9      int32    `protobuf:"varint,16,opt,name=f9,proto3"`
+	F10     int32    `protobuf:"varint,17,opt,name=f10,proto3"`
+	F11     int32    `protobuf:"varint,18,opt,name=f11,proto3"`
+	F12     int32    `protobuf:"varint,19,opt,name=f12,proto3"`
+	F13     int32    `protobuf:"varint,20,opt,name=f13,proto3"`
+	F14     int32    `protobuf:"varint,21,opt,name=f14,proto3"`
+	F15     int32    `protobuf:"varint,22,opt,name=f15,proto3"`
+	F16     int32    `protobuf:"varint,23,opt,name=f16,proto3"`
+	F17     int32    `protobuf:"varint,24,opt,name=f17,proto3"`
+	F18     int32    `protobuf:"varint,25,opt,name=f18,proto3"`
+	F19     int32    `protobuf:"varint,26,opt,name=f19,proto3"`
+	F20     int32    `protobuf:"varint,27,opt,name=f20,proto3"`
+	F21     int32    `protobuf:"varint,28,opt,name=f21,proto3"`
+	F22     int32    `protobuf:"varint,29,opt,name=f22,proto3"`
+	F23     int32    `protobuf:"varint,30,opt,name=f23,proto3"`
+	F24     int32    `protobuf:"varint,31,opt,name=f24,proto3"`
+	F25     int32    `protobuf:"varint,32,opt,name=f25,proto3"`
+	F26     int32    `protobuf:"varint,33,opt,name=f26,proto3"`
+	F27     int32    `protobuf:"varint,34,opt,name=f27,proto3"`
+	F28     int32    `protobuf:"varint,35,opt,name=f28,proto3"`
+	F29     int32    `protobuf:"varint,36,opt,name=f29,proto3"`
+	F30     int32    `protobuf:"varint,37,opt,name=f30,proto3"`
+	F31     int32    `protobuf:"varint,38,opt,name=f31,proto3"`
+	F32     int32    `protobuf:"varint,39,opt,name=f32,proto3"`
+	F33     int32    `protobuf:"varint,40,opt,name=f33,proto3"`
+	F34     int32    `protobuf:"varint,41,opt,name=f34,proto3"`
+	F35     int32    `protobuf:"varint,42,opt,name=f35,proto3"`
+	F36     int32    `protobuf:"varint,43,opt,name=f36,proto3"`
+	F37     int32    `protobuf:"varint,44,opt,name=f37,proto3"`
+	F38     int32    `protobuf:"varint,45,opt,name=f38,proto3"`
+	F39     int32    `protobuf:"varint,46,opt,name=f39,proto3"`
+	F40     int32    `protobuf:"varint,47,opt,name=f40,proto3"`
+	F41     int32    `protobuf:"varint,48,opt,name=f41,proto3"`
+	F42     int32    `protobuf:"varint,49,opt,name=f42,proto3"`
+	F43     int32    `protobuf:"varint,50,opt,name=f43,proto3"`
+	F44     int32    `protobuf:"varint,51,opt,name=f44,proto3"`
+	F45     int32    `protobuf:"varint,52,opt,name=f45,proto3"`
+	F46     int32    `protobuf:"varint,53,opt,name=f46,proto3"`
+	F47     int32    `protobuf:"varint,54,opt,name=f47,proto3"`
+	F48     int32    `protobuf:"varint,55,opt,name=f48,proto3"`
+	F49     int32    `protobuf:"varint,56,opt,name=f49,proto3"`
+	F50     int32    `protobuf:"varint,57,opt,name=f50,proto3"`
+	F51     int32    `protobuf:"varint,58,opt,name=f51,proto3"`
+	F52     int32    `protobuf:"varint,59,opt,name=f52,proto3"`
+	F53     int32    `protobuf:"varint,60,opt,name=f53,proto3"`
+	F54     int32    `protobuf:"varint,61,opt,name=f54,proto3"`
+	F55     int32    `protobuf:"varint,62,opt,name=f55,proto3"`
+	F56     int32    `protobuf:"varint,63,opt,name=f56,proto3"`
+	F57     int32    `protobuf:"varint,64,opt,name=f57,proto3"`
+	F58     int32    `protobuf:"varint,65,opt,name=f58,proto3"`
+	F59     int32    `protobuf:"varint,66,opt,name=f59,proto3"`
+	F60     int32    `protobuf:"varint,67,opt,name=f60,proto3"`
+	F61     int32    `protobuf:"varint,68,opt,name=f61,proto3"`
+	F62     int32    `protobuf:"varint,69,opt,name=f62,proto3"`
+	F63     int32    `protobuf:"varint,70,opt,name=f63,proto3"`
+	F64     int32    `protobuf:"varint,71,opt,name=f64,proto3"`
+	F65     int32    `protobuf:"varint,72,opt,name=f65,proto3"`
+	F66     int32    `protobuf:"varint,73,opt,name=f66,proto3"`
+	F67     int32    `protobuf:"varint,74,opt,name=f67,proto3"`
+	F68     int32    `protobuf:"varint,75,opt,name=f68,proto3"`
+	F69     int32    `protobuf:"varint,76,opt,name=f69,proto3"`
+}
+
+var infoF76 = protoInfo[ProtoF76]()
+
+// ProtoReflect makes it a message.
+func (p *ProtoF76) ProtoReflect() protoreflect.Message { return reflected(p, infoF76) }
+
+// Reset empties it.
+func (p *ProtoF76) Reset() {
+	*p = ProtoF76{}
+	reflected(p, infoF76)
+}
+
+// NewProto returns an empty message of Protobuf.
+func (o *F76) NewProto() ProtoMessage { return new(ProtoF76) }
+
+// Fill sets all fields to those of v, a *F76.
+func (p *ProtoF76) Fill(v any) {
+	o := v.(*F76)
+	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.F0 = o.F0
+	p.F1 = o.F1
+	p.F2 = o.F2
+	p.F3 = o.F3
+	p.F4 = o.F4
+	p.F5 = o.F5
+	p.F6 = o.F6
+	p.F7 = o.F7
+	p.F8 = o.F8
+	p.F9 = o.F9
+	p.F10 = o.F10
+	p.F11 = o.F11
+	p.F12 = o.F12
+	p.F13 = o.F13
+	p.F14 = o.F14
+	p.F15 = o.F15
+	p.F16 = o.F16
+	p.F17 = o.F17
+	p.F18 = o.F18
+	p.F19 = o.F19
+	p.F20 = o.F20
+	p.F21 = o.F21
+	p.F22 = o.F22
+	p.F23 = o.F23
+	p.F24 = o.F24
+	p.F25 = o.F25
+	p.F26 = o.F26
+	p.F27 = o.F27
+	p.F28 = o.F28
+	p.F29 = o.F29
+	p.F30 = o.F30
+	p.F31 = o.F31
+	p.F32 = o.F32
+	p.F33 = o.F33
+	p.F34 = o.F34
+	p.F35 = o.F35
+	p.F36 = o.F36
+	p.F37 = o.F37
+	p.F38 = o.F38
+	p.F39 = o.F39
+	p.F40 = o.F40
+	p.F41 = o.F41
+	p.F42 = o.F42
+	p.F43 = o.F43
+	p.F44 = o.F44
+	p.F45 = o.F45
+	p.F46 = o.F46
+	p.F47 = o.F47
+	p.F48 = o.F48
+	p.F49 = o.F49
+	p.F50 = o.F50
+	p.F51 = o.F51
+	p.F52 = o.F52
+	p.F53 = o.F53
+	p.F54 = o.F54
+	p.F55 = o.F55
+	p.F56 = o.F56
+	p.F57 = o.F57
+	p.F58 = o.F58
+	p.F59 = o.F59
+	p.F60 = o.F60
+	p.F61 = o.F61
+	p.F62 = o.F62
+	p.F63 = o.F63
+	p.F64 = o.F64
+	p.F65 = o.F65
+	p.F66 = o.F66
+	p.F67 = o.F67
+	p.F68 = o.F68
+	p.F69 = o.F69
+}
+
+// Read reads all fields.
+func (p *ProtoF76) Read() uint64 {
+	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum += uint64(p.F0)
+	sum += uint64(p.F1)
+	sum += uint64(p.F2)
+	sum += uint64(p.F3)
+	sum += uint64(p.F4)
+	sum += uint64(p.F5)
+	sum += uint64(p.F6)
+	sum += uint64(p.F7)
+	sum += uint64(p.F8)
+	sum += uint64(p.F9)
+	sum += uint64(p.F10)
+	sum += uint64(p.F11)
+	sum += uint64(p.F12)
+	sum += uint64(p.F13)
+	sum += uint64(p.F14)
+	sum += uint64(p.F15)
+	sum += uint64(p.F16)
+	sum += uint64(p.F17)
+	sum += uint64(p.F18)
+	sum += uint64(p.F19)
+	sum += uint64(p.F20)
+	sum += uint64(p.F21)
+	sum += uint64(p.F22)
+	sum += uint64(p.F23)
+	sum += uint64(p.F24)
+	sum += uint64(p.F25)
+	sum += uint64(p.F26)
+	sum += uint64(p.F27)
+	sum += uint64(p.F28)
+	sum += uint64(p.F29)
+	sum += uint64(p.F30)
+	sum += uint64(p.F31)
+	sum += uint64(p.F32)
+	sum += uint64(p.F33)
+	sum += uint64(p.F34)
+	sum += uint64(p.F35)
+	sum += uint64(p.F36)
+	sum += uint64(p.F37)
+	sum += uint64(p.F38)
+	sum += uint64(p.F39)
+	sum += uint64(p.F40)
+	sum += uint64(p.F41)
+	sum += uint64(p.F42)
+	sum += uint64(p.F43)
+	sum += uint64(p.F44)
+	sum += uint64(p.F45)
+	sum += uint64(p.F46)
+	sum += uint64(p.F47)
+	sum += uint64(p.F48)
+	sum += uint64(p.F49)
+	sum += uint64(p.F50)
+	sum += uint64(p.F51)
+	sum += uint64(p.F52)
+	sum += uint64(p.F53)
+	sum += uint64(p.F54)
+	sum += uint64(p.F55)
+	sum += uint64(p.F56)
+	sum += uint64(p.F57)
+	sum += uint64(p.F58)
+	sum += uint64(p.F59)
+	sum += uint64(p.F60)
+	sum += uint64(p.F61)
+	sum += uint64(p.F62)
+	sum += uint64(p.F63)
+	sum += uint64(p.F64)
+	sum += uint64(p.F65)
+	sum += uint64(p.F66)
+	sum += uint64(p.F67)
+	sum += uint64(p.F68)
+	sum += uint64(p.F69)
+	return sum
 }

@@ -5,6 +5,8 @@ package flat
 import (
 	google "github.com/google/flatbuffers/go"
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/runtime/protoimpl"
 )
 
 // M166 has 166 fields.
@@ -1630,4 +1632,524 @@ func (o *M166) UnpackGoogle(t *google.Table) {
 	o.F157 = unpackEntriesGoogle(t, 330)
 	o.F158 = unpackEntriesGoogle(t, 332)
 	o.F159 = unpackEntriesGoogle(t, 334)
+}
+
+// ProtoM166 is M166 as a message of Protobuf.
+type ProtoM166 struct {
+	state         protoimpl.MessageState
+	sizeCache     protoimpl.SizeCache
+	unknownFields protoimpl.UnknownFields
+
+	ID      int64            `protobuf:"varint,1,opt,name=id,proto3"`
+	Created int64            `protobuf:"varint,2,opt,name=created,proto3"`
+	Name    string           `protobuf:"bytes,3,opt,name=name,proto3"`
+	Text    string           `protobuf:"bytes,4,opt,name=text,proto3"`
+	Tags    []string         `protobuf:"bytes,5,rep,name=tags,proto3"`
+	Active  bool             `protobuf:"varint,6,opt,name=active,proto3"`
+	F0      int32            `protobuf:"varint,7,opt,name=f0,proto3"`
+	F1      int32            `protobuf:"varint,8,opt,name=f1,proto3"`
+	F2      int32            `protobuf:"varint,9,opt,name=f2,proto3"`
+	F3      int32            `protobuf:"varint,10,opt,name=f3,proto3"`
+	F4      int32            `protobuf:"varint,11,opt,name=f4,proto3"`
+	F5      int32            `protobuf:"varint,12,opt,name=f5,proto3"`
+	F6      int32            `protobuf:"varint,13,opt,name=f6,proto3"`
+	F7      int32            `protobuf:"varint,14,opt,name=f7,proto3"`
+	F8      int32            `protobuf:"varint,15,opt,name=f8,proto3"`
+	F9      int32            `protobuf:"varint,16,opt,name=f9,proto3"`
+	F10     int32            `protobuf:"varint,17,opt,name=f10,proto3"`
+	F11     int32            `protobuf:"varint,18,opt,name=f11,proto3"`
+	F12     int32            `protobuf:"varint,19,opt,name=f12,proto3"`
+	F13     int32            `protobuf:"varint,20,opt,name=f13,proto3"`
+	F14     int32            `protobuf:"varint,21,opt,name=f14,proto3"`
+	F15     int32            `protobuf:"varint,22,opt,name=f15,proto3"`
+	F16     int32            `protobuf:"varint,23,opt,name=f16,proto3"`
+	F17     int32            `protobuf:"varint,24,opt,name=f17,proto3"`
+	F18     int32            `protobuf:"varint,25,opt,name=f18,proto3"`
+	F19     int32            `protobuf:"varint,26,opt,name=f19,proto3"`
+	F20     int32            `protobuf:"varint,27,opt,name=f20,proto3"`
+	F21     int32            `protobuf:"varint,28,opt,name=f21,proto3"`
+	F22     int32            `protobuf:"varint,29,opt,name=f22,proto3"`
+	F23     int32            `protobuf:"varint,30,opt,name=f23,proto3"`
+	F24     int32            `protobuf:"varint,31,opt,name=f24,proto3"`
+	F25     int32            `protobuf:"varint,32,opt,name=f25,proto3"`
+	F26     int32            `protobuf:"varint,33,opt,name=f26,proto3"`
+	F27     int32            `protobuf:"varint,34,opt,name=f27,proto3"`
+	F28     int32            `protobuf:"varint,35,opt,name=f28,proto3"`
+	F29     int32            `protobuf:"varint,36,opt,name=f29,proto3"`
+	F30     int32            `protobuf:"varint,37,opt,name=f30,proto3"`
+	F31     int32            `protobuf:"varint,38,opt,name=f31,proto3"`
+	F32     int32            `protobuf:"varint,39,opt,name=f32,proto3"`
+	F33     int32            `protobuf:"varint,40,opt,name=f33,proto3"`
+	F34     int32            `protobuf:"varint,41,opt,name=f34,proto3"`
+	F35     int32            `protobuf:"varint,42,opt,name=f35,proto3"`
+	F36     int32            `protobuf:"varint,43,opt,name=f36,proto3"`
+	F37     int32            `protobuf:"varint,44,opt,name=f37,proto3"`
+	F38     int32            `protobuf:"varint,45,opt,name=f38,proto3"`
+	F39     int32            `protobuf:"varint,46,opt,name=f39,proto3"`
+	F40     int32            `protobuf:"varint,47,opt,name=f40,proto3"`
+	F41     int32            `protobuf:"varint,48,opt,name=f41,proto3"`
+	F42     int32            `protobuf:"varint,49,opt,name=f42,proto3"`
+	F43     int32            `protobuf:"varint,50,opt,name=f43,proto3"`
+	F44     int32            `protobuf:"varint,51,opt,name=f44,proto3"`
+	F45     int32            `protobuf:"varint,52,opt,name=f45,proto3"`
+	F46     int32            `protobuf:"varint,53,opt,name=f46,proto3"`
+	F47     int32            `protobuf:"varint,54,opt,name=f47,proto3"`
+	F48     int32            `protobuf:"varint,55,opt,name=f48,proto3"`
+	F49     int32            `protobuf:"varint,56,opt,name=f49,proto3"`
+	F50     int32            `protobuf:"varint,57,opt,name=f50,proto3"`
+	F51     int32            `protobuf:"varint,58,opt,name=f51,proto3"`
+	F52     int32            `protobuf:"varint,59,opt,name=f52,proto3"`
+	F53     int32            `protobuf:"varint,60,opt,name=f53,proto3"`
+	F54     int32            `protobuf:"varint,61,opt,name=f54,proto3"`
+	F55     int32            `protobuf:"varint,62,opt,name=f55,proto3"`
+	F56     int32            `protobuf:"varint,63,opt,name=f56,proto3"`
+	F57     int32            `protobuf:"varint,64,opt,name=f57,proto3"`
+	F58     int32            `protobuf:"varint,65,opt,name=f58,proto3"`
+	F59     int32            `protobuf:"varint,66,opt,name=f59,proto3"`
+	F60     int32            `protobuf:"varint,67,opt,name=f60,proto3"`
+	F61     int32            `protobuf:"varint,68,opt,name=f61,proto3"`
+	F62     int32            `protobuf:"varint,69,opt,name=f62,proto3"`
+	F63     int32            `protobuf:"varint,70,opt,name=f63,proto3"`
+	F64     int32            `protobuf:"varint,71,opt,name=f64,proto3"`
+	F65     int32            `protobuf:"varint,72,opt,name=f65,proto3"`
+	F66     int32            `protobuf:"varint,73,opt,name=f66,proto3"`
+	F67     int32            `protobuf:"varint,74,opt,name=f67,proto3"`
+	F68     int32            `protobuf:"varint,75,opt,name=f68,proto3"`
+	F69     int32            `protobuf:"varint,76,opt,name=f69,proto3"`
+	F70     map[string]int32 `protobuf:"bytes,77,rep,name=f70,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F71     map[string]int32 `protobuf:"bytes,78,rep,name=f71,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F72     map[string]int32 `protobuf:"bytes,79,rep,name=f72,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F73     map[string]int32 `protobuf:"bytes,80,rep,name=f73,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F74     map[string]int32 `protobuf:"bytes,81,rep,name=f74,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F75     map[string]int32 `protobuf:"bytes,82,rep,name=f75,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F76     map[string]int32 `protobuf:"bytes,83,rep,name=f76,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F77     map[string]int32 `protobuf:"bytes,84,rep,name=f77,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F78     map[string]int32 `protobuf:"bytes,85,rep,name=f78,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F79     map[string]int32 `protobuf:"bytes,86,rep,name=f79,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F80     int32            `protobuf:"varint,87,opt,name=f80,proto3"`
+	F81     int32            `protobuf:"varint,88,opt,name=f81,proto3"`
+	F82     int32            `protobuf:"varint,89,opt,name=f82,proto3"`
+	F83     int32            `protobuf:"varint,90,opt,name=f83,proto3"`
+	F84     int32            `protobuf:"varint,91,opt,name=f84,proto3"`
+	F85     int32            `protobuf:"varint,92,opt,name=f85,proto3"`
+	F86     int32            `protobuf:"varint,93,opt,name=f86,proto3"`
+	F87     int32            `protobuf:"varint,94,opt,name=f87,proto3"`
+	F88     int32            `protobuf:"varint,95,opt,name=f88,proto3"`
+	F89     int32            `protobuf:"varint,96,opt,name=f89,proto3"`
+	F90     int32            `protobuf:"varint,97,opt,name=f90,proto3"`
+	F91     int32            `protobuf:"varint,98,opt,name=f91,proto3"`
+	F92     int32            `protobuf:"varint,99,opt,name=f92,proto3"`
+	F93     int32            `protobuf:"varint,100,opt,name=f93,proto3"`
+	F94     int32            `protobuf:"varint,101,opt,name=f94,proto3"`
+	F95     int32            `protobuf:"varint,102,opt,name=f95,proto3"`
+	F96     int32            `protobuf:"varint,103,opt,name=f96,proto3"`
+	F97     int32            `protobuf:"varint,104,opt,name=f97,proto3"`
+	F98     int32            `protobuf:"varint,105,opt,name=f98,proto3"`
+	F99     int32            `protobuf:"varint,106,opt,name=f99,proto3"`
+	F100    int32            `protobuf:"varint,107,opt,name=f100,proto3"`
+	F101    int32            `protobuf:"varint,108,opt,name=f101,proto3"`
+	F102    int32            `protobuf:"varint,109,opt,name=f102,proto3"`
+	F103    int32            `protobuf:"varint,110,opt,name=f103,proto3"`
+	F104    int32            `protobuf:"varint,111,opt,name=f104,proto3"`
+	F105    int32            `protobuf:"varint,112,opt,name=f105,proto3"`
+	F106    int32            `protobuf:"varint,113,opt,name=f106,proto3"`
+	F107    int32            `protobuf:"varint,114,opt,name=f107,proto3"`
+	F108    int32            `protobuf:"varint,115,opt,name=f108,proto3"`
+	F109    int32            `protobuf:"varint,116,opt,name=f109,proto3"`
+	F110    int32            `protobuf:"varint,117,opt,name=f110,proto3"`
+	F111    int32            `protobuf:"varint,118,opt,name=f111,proto3"`
+	F112    int32            `protobuf:"varint,119,opt,name=f112,proto3"`
+	F113    int32            `protobuf:"varint,120,opt,name=f113,proto3"`
+	F114    int32            `protobuf:"varint,121,opt,name=f114,proto3"`
+	F115    int32            `protobuf:"varint,122,opt,name=f115,proto3"`
+	F116    int32            `protobuf:"varint,123,opt,name=f116,proto3"`
+	F117    int32            `protobuf:"varint,124,opt,name=f117,proto3"`
+	F118    int32            `protobuf:"varint,125,opt,name=f118,proto3"`
+	F119    int32            `protobuf:"varint,126,opt,name=f119,proto3"`
+	F120    int32            `protobuf:"varint,127,opt,name=f120,proto3"`
+	F121    int32            `protobuf:"varint,128,opt,name=f121,proto3"`
+	F122    int32            `protobuf:"varint,129,opt,name=f122,proto3"`
+	F123    int32            `protobuf:"varint,130,opt,name=f123,proto3"`
+	F124    int32            `protobuf:"varint,131,opt,name=f124,proto3"`
+	F125    int32            `protobuf:"varint,132,opt,name=f125,proto3"`
+	F126    int32            `protobuf:"varint,133,opt,name=f126,proto3"`
+	F127    int32            `protobuf:"varint,134,opt,name=f127,proto3"`
+	F128    int32            `protobuf:"varint,135,opt,name=f128,proto3"`
+	F129    int32            `protobuf:"varint,136,opt,name=f129,proto3"`
+	F130    int32            `protobuf:"varint,137,opt,name=f130,proto3"`
+	F131    int32            `protobuf:"varint,138,opt,name=f131,proto3"`
+	F132    int32            `protobuf:"varint,139,opt,name=f132,proto3"`
+	F133    int32            `protobuf:"varint,140,opt,name=f133,proto3"`
+	F134    int32            `protobuf:"varint,141,opt,name=f134,proto3"`
+	F135    int32            `protobuf:"varint,142,opt,name=f135,proto3"`
+	F136    int32            `protobuf:"varint,143,opt,name=f136,proto3"`
+	F137    int32            `protobuf:"varint,144,opt,name=f137,proto3"`
+	F138    int32            `protobuf:"varint,145,opt,name=f138,proto3"`
+	F139    int32            `protobuf:"varint,146,opt,name=f139,proto3"`
+	F140    int32            `protobuf:"varint,147,opt,name=f140,proto3"`
+	F141    int32            `protobuf:"varint,148,opt,name=f141,proto3"`
+	F142    int32            `protobuf:"varint,149,opt,name=f142,proto3"`
+	F143    int32            `protobuf:"varint,150,opt,name=f143,proto3"`
+	F144    int32            `protobuf:"varint,151,opt,name=f144,proto3"`
+	F145    int32            `protobuf:"varint,152,opt,name=f145,proto3"`
+	F146    int32            `protobuf:"varint,153,opt,name=f146,proto3"`
+	F147    int32            `protobuf:"varint,154,opt,name=f147,proto3"`
+	F148    int32            `protobuf:"varint,155,opt,name=f148,proto3"`
+	F149    int32            `protobuf:"varint,156,opt,name=f149,proto3"`
+	F150    map[string]int32 `protobuf:"bytes,157,rep,name=f150,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F151    map[string]int32 `protobuf:"bytes,158,rep,name=f151,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F152    map[string]int32 `protobuf:"bytes,159,rep,name=f152,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F153    map[string]int32 `protobuf:"bytes,160,rep,name=f153,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F154    map[string]int32 `protobuf:"bytes,161,rep,name=f154,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F155    map[string]int32 `protobuf:"bytes,162,rep,name=f155,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F156    map[string]int32 `protobuf:"bytes,163,rep,name=f156,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F157    map[string]int32 `protobuf:"bytes,164,rep,name=f157,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F158    map[string]int32 `protobuf:"bytes,165,rep,name=f158,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+	F159    map[string]int32 `protobuf:"bytes,166,rep,name=f159,proto3" protobuf_key:"bytes,1,opt,name=key,proto3" protobuf_val:"varint,2,opt,name=value,proto3"`
+}
+
+var infoM166 = protoInfo[ProtoM166]()
+
+// ProtoReflect makes it a message.
+func (p *ProtoM166) ProtoReflect() protoreflect.Message { return reflected(p, infoM166) }
+
+// Reset empties it.
+func (p *ProtoM166) Reset() {
+	*p = ProtoM166{}
+	reflected(p, infoM166)
+}
+
+// NewProto returns an empty message of Protobuf.
+func (o *M166) NewProto() ProtoMessage { return new(ProtoM166) }
+
+// Fill sets all fields to those of v, a *M166.
+func (p *ProtoM166) Fill(v any) {
+	o := v.(*M166)
+	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.F0 = o.F0
+	p.F1 = o.F1
+	p.F2 = o.F2
+	p.F3 = o.F3
+	p.F4 = o.F4
+	p.F5 = o.F5
+	p.F6 = o.F6
+	p.F7 = o.F7
+	p.F8 = o.F8
+	p.F9 = o.F9
+	p.F10 = o.F10
+	p.F11 = o.F11
+	p.F12 = o.F12
+	p.F13 = o.F13
+	p.F14 = o.F14
+	p.F15 = o.F15
+	p.F16 = o.F16
+	p.F17 = o.F17
+	p.F18 = o.F18
+	p.F19 = o.F19
+	p.F20 = o.F20
+	p.F21 = o.F21
+	p.F22 = o.F22
+	p.F23 = o.F23
+	p.F24 = o.F24
+	p.F25 = o.F25
+	p.F26 = o.F26
+	p.F27 = o.F27
+	p.F28 = o.F28
+	p.F29 = o.F29
+	p.F30 = o.F30
+	p.F31 = o.F31
+	p.F32 = o.F32
+	p.F33 = o.F33
+	p.F34 = o.F34
+	p.F35 = o.F35
+	p.F36 = o.F36
+	p.F37 = o.F37
+	p.F38 = o.F38
+	p.F39 = o.F39
+	p.F40 = o.F40
+	p.F41 = o.F41
+	p.F42 = o.F42
+	p.F43 = o.F43
+	p.F44 = o.F44
+	p.F45 = o.F45
+	p.F46 = o.F46
+	p.F47 = o.F47
+	p.F48 = o.F48
+	p.F49 = o.F49
+	p.F50 = o.F50
+	p.F51 = o.F51
+	p.F52 = o.F52
+	p.F53 = o.F53
+	p.F54 = o.F54
+	p.F55 = o.F55
+	p.F56 = o.F56
+	p.F57 = o.F57
+	p.F58 = o.F58
+	p.F59 = o.F59
+	p.F60 = o.F60
+	p.F61 = o.F61
+	p.F62 = o.F62
+	p.F63 = o.F63
+	p.F64 = o.F64
+	p.F65 = o.F65
+	p.F66 = o.F66
+	p.F67 = o.F67
+	p.F68 = o.F68
+	p.F69 = o.F69
+	p.F70 = fillEntries(p.F70, o.F70)
+	p.F71 = fillEntries(p.F71, o.F71)
+	p.F72 = fillEntries(p.F72, o.F72)
+	p.F73 = fillEntries(p.F73, o.F73)
+	p.F74 = fillEntries(p.F74, o.F74)
+	p.F75 = fillEntries(p.F75, o.F75)
+	p.F76 = fillEntries(p.F76, o.F76)
+	p.F77 = fillEntries(p.F77, o.F77)
+	p.F78 = fillEntries(p.F78, o.F78)
+	p.F79 = fillEntries(p.F79, o.F79)
+	p.F80 = o.F80
+	p.F81 = o.F81
+	p.F82 = o.F82
+	p.F83 = o.F83
+	p.F84 = o.F84
+	p.F85 = o.F85
+	p.F86 = o.F86
+	p.F87 = o.F87
+	p.F88 = o.F88
+	p.F89 = o.F89
+	p.F90 = o.F90
+	p.F91 = o.F91
+	p.F92 = o.F92
+	p.F93 = o.F93
+	p.F94 = o.F94
+	p.F95 = o.F95
+	p.F96 = o.F96
+	p.F97 = o.F97
+	p.F98 = o.F98
+	p.F99 = o.F99
+	p.F100 = o.F100
+	p.F101 = o.F101
+	p.F102 = o.F102
+	p.F103 = o.F103
+	p.F104 = o.F104
+	p.F105 = o.F105
+	p.F106 = o.F106
+	p.F107 = o.F107
+	p.F108 = o.F108
+	p.F109 = o.F109
+	p.F110 = o.F110
+	p.F111 = o.F111
+	p.F112 = o.F112
+	p.F113 = o.F113
+	p.F114 = o.F114
+	p.F115 = o.F115
+	p.F116 = o.F116
+	p.F117 = o.F117
+	p.F118 = o.F118
+	p.F119 = o.F119
+	p.F120 = o.F120
+	p.F121 = o.F121
+	p.F122 = o.F122
+	p.F123 = o.F123
+	p.F124 = o.F124
+	p.F125 = o.F125
+	p.F126 = o.F126
+	p.F127 = o.F127
+	p.F128 = o.F128
+	p.F129 = o.F129
+	p.F130 = o.F130
+	p.F131 = o.F131
+	p.F132 = o.F132
+	p.F133 = o.F133
+	p.F134 = o.F134
+	p.F135 = o.F135
+	p.F136 = o.F136
+	p.F137 = o.F137
+	p.F138 = o.F138
+	p.F139 = o.F139
+	p.F140 = o.F140
+	p.F141 = o.F141
+	p.F142 = o.F142
+	p.F143 = o.F143
+	p.F144 = o.F144
+	p.F145 = o.F145
+	p.F146 = o.F146
+	p.F147 = o.F147
+	p.F148 = o.F148
+	p.F149 = o.F149
+	p.F150 = fillEntries(p.F150, o.F150)
+	p.F151 = fillEntries(p.F151, o.F151)
+	p.F152 = fillEntries(p.F152, o.F152)
+	p.F153 = fillEntries(p.F153, o.F153)
+	p.F154 = fillEntries(p.F154, o.F154)
+	p.F155 = fillEntries(p.F155, o.F155)
+	p.F156 = fillEntries(p.F156, o.F156)
+	p.F157 = fillEntries(p.F157, o.F157)
+	p.F158 = fillEntries(p.F158, o.F158)
+	p.F159 = fillEntries(p.F159, o.F159)
+}
+
+// Read reads all fields.
+func (p *ProtoM166) Read() uint64 {
+	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum += uint64(p.F0)
+	sum += uint64(p.F1)
+	sum += uint64(p.F2)
+	sum += uint64(p.F3)
+	sum += uint64(p.F4)
+	sum += uint64(p.F5)
+	sum += uint64(p.F6)
+	sum += uint64(p.F7)
+	sum += uint64(p.F8)
+	sum += uint64(p.F9)
+	sum += uint64(p.F10)
+	sum += uint64(p.F11)
+	sum += uint64(p.F12)
+	sum += uint64(p.F13)
+	sum += uint64(p.F14)
+	sum += uint64(p.F15)
+	sum += uint64(p.F16)
+	sum += uint64(p.F17)
+	sum += uint64(p.F18)
+	sum += uint64(p.F19)
+	sum += uint64(p.F20)
+	sum += uint64(p.F21)
+	sum += uint64(p.F22)
+	sum += uint64(p.F23)
+	sum += uint64(p.F24)
+	sum += uint64(p.F25)
+	sum += uint64(p.F26)
+	sum += uint64(p.F27)
+	sum += uint64(p.F28)
+	sum += uint64(p.F29)
+	sum += uint64(p.F30)
+	sum += uint64(p.F31)
+	sum += uint64(p.F32)
+	sum += uint64(p.F33)
+	sum += uint64(p.F34)
+	sum += uint64(p.F35)
+	sum += uint64(p.F36)
+	sum += uint64(p.F37)
+	sum += uint64(p.F38)
+	sum += uint64(p.F39)
+	sum += uint64(p.F40)
+	sum += uint64(p.F41)
+	sum += uint64(p.F42)
+	sum += uint64(p.F43)
+	sum += uint64(p.F44)
+	sum += uint64(p.F45)
+	sum += uint64(p.F46)
+	sum += uint64(p.F47)
+	sum += uint64(p.F48)
+	sum += uint64(p.F49)
+	sum += uint64(p.F50)
+	sum += uint64(p.F51)
+	sum += uint64(p.F52)
+	sum += uint64(p.F53)
+	sum += uint64(p.F54)
+	sum += uint64(p.F55)
+	sum += uint64(p.F56)
+	sum += uint64(p.F57)
+	sum += uint64(p.F58)
+	sum += uint64(p.F59)
+	sum += uint64(p.F60)
+	sum += uint64(p.F61)
+	sum += uint64(p.F62)
+	sum += uint64(p.F63)
+	sum += uint64(p.F64)
+	sum += uint64(p.F65)
+	sum += uint64(p.F66)
+	sum += uint64(p.F67)
+	sum += uint64(p.F68)
+	sum += uint64(p.F69)
+	sum += readEntries(p.F70)
+	sum += readEntries(p.F71)
+	sum += readEntries(p.F72)
+	sum += readEntries(p.F73)
+	sum += readEntries(p.F74)
+	sum += readEntries(p.F75)
+	sum += readEntries(p.F76)
+	sum += readEntries(p.F77)
+	sum += readEntries(p.F78)
+	sum += readEntries(p.F79)
+	sum += uint64(p.F80)
+	sum += uint64(p.F81)
+	sum += uint64(p.F82)
+	sum += uint64(p.F83)
+	sum += uint64(p.F84)
+	sum += uint64(p.F85)
+	sum += uint64(p.F86)
+	sum += uint64(p.F87)
+	sum += uint64(p.F88)
+	sum += uint64(p.F89)
+	sum += uint64(p.F90)
+	sum += uint64(p.F91)
+	sum += uint64(p.F92)
+	sum += uint64(p.F93)
+	sum += uint64(p.F94)
+	sum += uint64(p.F95)
+	sum += uint64(p.F96)
+	sum += uint64(p.F97)
+	sum += uint64(p.F98)
+	sum += uint64(p.F99)
+	sum += uint64(p.F100)
+	sum += uint64(p.F101)
+	sum += uint64(p.F102)
+	sum += uint64(p.F103)
+	sum += uint64(p.F104)
+	sum += uint64(p.F105)
+	sum += uint64(p.F106)
+	sum += uint64(p.F107)
+	sum += uint64(p.F108)
+	sum += uint64(p.F109)
+	sum += uint64(p.F110)
+	sum += uint64(p.F111)
+	sum += uint64(p.F112)
+	sum += uint64(p.F113)
+	sum += uint64(p.F114)
+	sum += uint64(p.F115)
+	sum += uint64(p.F116)
+	sum += uint64(p.F117)
+	sum += uint64(p.F118)
+	sum += uint64(p.F119)
+	sum += uint64(p.F120)
+	sum += uint64(p.F121)
+	sum += uint64(p.F122)
+	sum += uint64(p.F123)
+	sum += uint64(p.F124)
+	sum += uint64(p.F125)
+	sum += uint64(p.F126)
+	sum += uint64(p.F127)
+	sum += uint64(p.F128)
+	sum += uint64(p.F129)
+	sum += uint64(p.F130)
+	sum += uint64(p.F131)
+	sum += uint64(p.F132)
+	sum += uint64(p.F133)
+	sum += uint64(p.F134)
+	sum += uint64(p.F135)
+	sum += uint64(p.F136)
+	sum += uint64(p.F137)
+	sum += uint64(p.F138)
+	sum += uint64(p.F139)
+	sum += uint64(p.F140)
+	sum += uint64(p.F141)
+	sum += uint64(p.F142)
+	sum += uint64(p.F143)
+	sum += uint64(p.F144)
+	sum += uint64(p.F145)
+	sum += uint64(p.F146)
+	sum += uint64(p.F147)
+	sum += uint64(p.F148)
+	sum += uint64(p.F149)
+	sum += readEntries(p.F150)
+	sum += readEntries(p.F151)
+	sum += readEntries(p.F152)
+	sum += readEntries(p.F153)
+	sum += readEntries(p.F154)
+	sum += readEntries(p.F155)
+	sum += readEntries(p.F156)
+	sum += readEntries(p.F157)
+	sum += readEntries(p.F158)
+	sum += readEntries(p.F159)
+	return sum
 }
