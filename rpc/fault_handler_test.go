@@ -259,6 +259,28 @@ func TestCallsThatAreNeverAnsweredExpire(t *testing.T) {
 	}
 }
 
+// A future that is forgotten must not hold up those behind it for good.
+func TestForgottenCallsLeaveTheirPlaceToOthers(t *testing.T) {
+	forget := rpc.Method{Name: "forget", Expiry: 20 * time.Millisecond, Future: func(context.Context, []byte, rpc.Responder) {}}
+	_, address := host(t, []rpc.Method{echo, forget}, rpc.MaxConcurrentPerConn(2))
+	client := dial(t, "tcp", address, rpc.TTHeader())
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			var e *rpc.ApplicationException
+			if _, err := invoke(t.Context(), client, "forget", ""); !errors.As(err, &e) || e.Type != rpc.Timeout {
+				t.Errorf("a forgotten call: %v", err)
+			}
+		})
+	}
+	wg.Wait()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if got, err := invoke(ctx, client, "echo", "next"); err != nil || got != "next" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // Calls that wait for another one of their connection, when that ends.
 func TestCallsThatWaitForEachOtherLeaveWithTheirConnection(t *testing.T) {
 	for _, opts := range [][]rpc.ClientOption{nil, {rpc.TTHeader()}} {

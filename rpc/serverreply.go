@@ -175,16 +175,21 @@ func (c *serverConn) handled(call *serverCall) {
 
 // ranOut ends the call's handler. c.mu is held.
 func (c *serverConn) ranOut(call *serverCall) {
+	c.freeWorker(call)
+	c.runWaiting()
 	if call.lost {
 		return
 	}
+	c.leave(call)
+	c.finish()
+}
+
+// freeWorker ends the call's count among those that run. c.mu is held.
+func (c *serverConn) freeWorker(call *serverCall) {
 	if call.withWorker {
 		call.withWorker = false
 		c.running--
 	}
-	c.runWaiting()
-	c.leave(call)
-	c.finish()
 }
 
 // mustWait takes a call back from a worker if the connection holds too many
@@ -195,10 +200,7 @@ func (c *serverConn) mustWait(call *serverCall) bool {
 	if !c.clogged.Load() || c.dead || c.mayPass(call) {
 		return false
 	}
-	if call.withWorker {
-		call.withWorker = false
-		c.running--
-	}
+	c.freeWorker(call)
 	c.waiting = append(c.waiting, call)
 	c.runWaiting()
 	return true
@@ -421,6 +423,8 @@ func (c *serverConn) expired(call *serverCall) {
 		c.queueReply(call, c.exceptionReply(call, e, code, nil))
 	}
 	if lost {
+		c.freeWorker(call)
+		c.runWaiting()
 		c.leave(call)
 	}
 }
