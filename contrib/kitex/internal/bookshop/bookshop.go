@@ -5,7 +5,9 @@ package bookshop
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
+	"net"
 
 	"github.com/cloudwego/kitex/pkg/serviceinfo"
 
@@ -13,9 +15,14 @@ import (
 	"github.com/thrum-rpc/thrum/rpc"
 )
 
-// Bind returns info with the methods of service, which work on bytes: arguments
-// and results pass between Kitex's structs and those of the service encoded.
+// Bind returns info with the methods of service: arguments and results pass
+// between Kitex's structs and those of the service encoded, through a server
+// of Thrum's that runs until the program ends.
 func Bind(info *serviceinfo.ServiceInfo, service *rpc.Service) (*serviceinfo.ServiceInfo, error) {
+	behind, err := serve(service)
+	if err != nil {
+		return nil, err
+	}
 	bound := *info
 	bound.Methods = maps.Clone(info.Methods)
 	for _, m := range service.Methods {
@@ -27,22 +34,39 @@ func Bind(info *serviceinfo.ServiceInfo, service *rpc.Service) (*serviceinfo.Ser
 		if m.Oneway {
 			newResult = nil
 		}
-		bound.Methods[m.Name] = serviceinfo.NewMethodInfo(handler(m), old.NewArgs, newResult, m.Oneway)
+		bound.Methods[m.Name] = serviceinfo.NewMethodInfo(handler(behind, m), old.NewArgs, newResult, m.Oneway)
 	}
 	return &bound, nil
 }
 
-func handler(m rpc.Method) serviceinfo.MethodHandler {
+// serve returns a client of a server that has the service.
+func serve(service *rpc.Service) (rpc.Caller, error) {
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler))) // some calls fail as they should
+	if err := s.Register(service); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	go s.Serve(l) // an error shows in the calls
+	return rpc.Dial(context.Background(), "tcp", l.Addr().String())
+}
+
+func handler(behind rpc.Caller, m rpc.Method) serviceinfo.MethodHandler {
 	return func(ctx context.Context, _, arg, result any) error {
 		args, err := codec.Marshal(arg)
 		if err != nil {
 			return err
 		}
-		out, err := m.Serve(ctx, args, nil)
-		if err != nil || m.Oneway {
-			return err
-		}
-		_, err = codec.Unmarshal(out, result)
-		return err
+		return behind.Invoke(ctx, &rpc.Invocation{
+			Method:     m.Name,
+			Oneway:     m.Oneway,
+			AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, args...), nil },
+			ReadResult: func(b []byte) error {
+				_, err := codec.Unmarshal(b, result)
+				return err
+			},
+		})
 	}
 }
