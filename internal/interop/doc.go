@@ -19,6 +19,9 @@
 // idl/fbsidl, its binary schemas say the same, and --conform finds what
 // schema/evolution finds.
 //
+// Rust's libraries take minutes to build, so they are not among the peers unless
+// rust.sh builds them and runs these tests.
+//
 // The peers need tools that Go does not bring; setup.sh installs them. Where a
 // tool is missing the tests skip, except where the variable CI is set: there
 // they fail. Nothing imports this package.

@@ -4,6 +4,7 @@ package interop
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,6 +25,8 @@ type peer struct {
 	// stands between Thrum's plainest client and the server, as a server
 	// between the client and the demo.
 	forwards bool
+
+	transports []string // that no other peer has
 }
 
 // workshop holds what is built once for all tests of a run.
@@ -150,11 +153,26 @@ func installed(t *testing.T, name string) (dir string) {
 	return dir
 }
 
+// rustPeers is for rust.sh, which builds them first: they take minutes, and so
+// no other run has them.
+var rustPeers = flag.String("rust", "", "directory with the Rust peers")
+
+func rustPeer(name, program string, transports ...string) func(*testing.T) peer {
+	return func(*testing.T) peer {
+		return peer{name: name, command: []string{filepath.Join(*rustPeers, program)}, forwards: true, transports: transports}
+	}
+}
+
 func peers(t *testing.T, test func(t *testing.T, p peer)) {
-	for _, each := range []struct {
+	type named struct {
 		name string
 		make func(*testing.T) peer
-	}{{"Python", pythonPeer}, {"Java", javaPeer}, {"Node", nodePeer}, {"C++", cppPeer}} {
+	}
+	all := []named{{"Python", pythonPeer}, {"Java", javaPeer}, {"Node", nodePeer}, {"C++", cppPeer}}
+	if *rustPeers != "" {
+		all = append(all, named{"Rust", rustPeer("Rust", "peer-apache")}, named{"Volo", rustPeer("Volo", "peer-volo", "ttheader")})
+	}
+	for _, each := range all {
 		t.Run(each.name, func(t *testing.T) { test(t, each.make(t)) })
 	}
 }
