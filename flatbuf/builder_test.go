@@ -33,7 +33,7 @@ func TestBuildersThatAreReusedDoNotAllocate(t *testing.T) {
 	var b flatbuf.Builder
 	build(&b)
 	want := bytes.Clone(b.FinishedBytes())
-	if n := testing.AllocsPerRun(100, func() { build(&b) }); n != 0 {
+	if n := allocations(func() { build(&b) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 	if !bytes.Equal(b.FinishedBytes(), want) {

@@ -244,7 +244,7 @@ func TestMarshalAllocatesNothingOnceWarm(t *testing.T) {
 	c := codecOf[Monster](t)
 	m := randomMonster(rand.New(rand.NewPCG(26, 27)), 200).withoutWide().tagged()
 	var b flatbuf.Builder
-	if n := testing.AllocsPerRun(100, func() {
+	if n := allocations(func() {
 		if err := c.MarshalTo(&b, m); err != nil {
 			t.Fatal(err)
 		}
