@@ -487,3 +487,14 @@ func (c *countingConn) Write(b []byte) (int, error) {
 	c.writes.Add(1)
 	return c.Conn.Write(b)
 }
+
+func TestAReplyLeavesLongAfterOneThatHadToWait(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo}, rpc.WriteTimeout(500*time.Millisecond))
+	p := connect(t, address, true)
+	large := strings.Repeat("x", 8<<20)
+	p.send(p.call("echo", 1, large)) // whose reply the system does not take at once
+	p.want(1, large)
+	time.Sleep(700 * time.Millisecond)
+	p.send(p.call("echo", 2, "small"))
+	p.want(2, "small")
+}

@@ -365,6 +365,7 @@ func (c *serverConn) flushSlowly(written int) {
 func (c *serverConn) writeRest(written int) error {
 	if d := c.srv.opt.writeTimeout; d > 0 {
 		c.sock.nc.SetWriteDeadline(time.Now().Add(d))
+		defer c.sock.nc.SetWriteDeadline(time.Time{}) // or it would fail tryWrite when it has passed
 	}
 	return c.spare.writeTo(c.sock.nc, written)
 }
