@@ -532,3 +532,16 @@ func FuzzMessagesOverHTTP(f *testing.F) {
 		})
 	})
 }
+
+func TestOneLoopServesManyCallsOverHTTP(t *testing.T) {
+	server, _ := listen(t, []rpc.Method{echo}, rpc.IOLoops(1))
+	message := append(thriftwire.AppendMessage(nil, thriftwire.Call, "echo", 1), textStruct("hi")...)
+	for _, m := range [][]byte{message, []byte("no message"), message, message} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			rpc.Exchange(t.Context(), server, m)
+		}()
+		receive(t, "the call is answered", done)
+	}
+}

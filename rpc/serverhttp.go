@@ -131,6 +131,7 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 // takeMessage takes the call in a message, and reports whether it has no reply.
 func (c *serverConn) takeMessage(r *thrifthttp.Request) (oneway bool, err error) {
 	c.beginTurn()
+	defer c.endTurn()
 	call := c.srv.newCall(c)
 	call.size = len(r.Message)
 	call.heads.given, err = pairsOf(r.Header)
@@ -145,14 +146,7 @@ func (c *serverConn) takeMessage(r *thrifthttp.Request) (oneway bool, err error)
 		return false, err
 	}
 	call.block, oneway = r.Block, call.oneway // the call is another one's once it has left
-	if err := c.take(call, refused); err != nil {
-		return false, err
-	}
-	c.submit()
-	c.mu.Lock()
-	c.inTurn = false
-	c.mu.Unlock()
-	return oneway, nil
+	return oneway, c.take(call, refused)
 }
 
 // takeReply takes the reply, which is in the queue.
