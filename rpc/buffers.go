@@ -65,6 +65,10 @@ func (q *outQueue) add(b *buffer) {
 	if n := len(q.segments); q.open && n > 0 && len(b.b) <= joinLimit {
 		last := &q.segments[n-1]
 		if len(last.view)+len(b.b) <= joinedLimit {
+			if need := len(last.view) + len(b.b); need > cap(last.buf.b) {
+				// No larger than what goes back to the pool.
+				last.buf.b = append(make([]byte, 0, min(4*need, joinedLimit)), last.buf.b...)
+			}
 			last.buf.b = append(last.buf.b, b.b...)
 			last.view = last.buf.b
 			q.pool.put(b)

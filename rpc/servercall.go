@@ -230,10 +230,11 @@ func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
 // unreadable returns why a message cannot be read though the stream goes on,
 // nil if it is not for that.
 func unreadable(err error) *ApplicationException {
-	var e *ApplicationException
-	if err == nil || !errors.As(err, &e) {
-		return nil
+	if err == nil {
+		return nil // before there is a variable, which takes memory
 	}
+	var e *ApplicationException
+	errors.As(err, &e)
 	return e
 }
 
