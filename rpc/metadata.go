@@ -328,12 +328,12 @@ func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
 	}
 }
 
-// remaining returns the milliseconds until the deadline of ctx, at least one,
+// remaining returns the milliseconds until the deadline of ctx, rounded up, at least one,
 // or 0 if it has none.
 func remaining(ctx context.Context) int64 {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return 0
 	}
-	return max(1, time.Until(deadline).Milliseconds())
+	return max(1, (time.Until(deadline) + time.Millisecond - 1).Milliseconds())
 }
