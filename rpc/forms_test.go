@@ -305,3 +305,50 @@ func TestLargeBinariesAreViews(t *testing.T) {
 		}
 	}
 }
+
+func TestFuturesThatExpireWhileTheyWaitAreForgottenOnce(t *testing.T) {
+	slow, started, release := blocked()
+	never := rpc.Method{Name: "never", Expiry: 30 * time.Millisecond,
+		Future: func(context.Context, []byte, rpc.Responder) {}}
+	server, address := listen(t, []rpc.Method{never, slow}, rpc.MaxConcurrentPerConn(1), rpc.TaskExpiry(0))
+	p := connect(t, address, true)
+	p.send(p.call("blocked", 1, ""))
+	receive(t, "the call runs", started)
+	p.send(p.call("never", 2, ""))
+	eventually(t, "the future expires", func() bool { return server.Stats().Refused[rpc.RefusedExpired] == 1 })
+	server.Close()
+	close(release)
+	eventually(t, "nothing is counted", func() bool { s := server.Stats(); return s.InFlight == 0 && s.Memory == 0 && s.Connections == 0 })
+	time.Sleep(20 * time.Millisecond)
+	if s := server.Stats(); s.InFlight != 0 || s.Memory != 0 {
+		t.Errorf("in flight %d, memory %d", s.InFlight, s.Memory)
+	}
+}
+
+func TestRepliesBehindOneThatExpiresReachTheirClients(t *testing.T) {
+	stuck, _, release := blocked()
+	stuck.Expiry = 5 * time.Millisecond
+	_, address := listen(t, []rpc.Method{stuck, echo})
+	defer close(release)
+	done := make(chan struct{}, 4)
+	for range cap(done) {
+		p := connect(t, address, true)
+		go func() {
+			defer func() { done <- struct{}{} }()
+			for round := range int32(15) {
+				b := p.call("blocked", 0, "")
+				for i := range int32(20) {
+					b = append(b, p.call("echo", round*20+i+1, "behind")...)
+				}
+				p.send(b)
+				p.wantException(0, rpc.Timeout)
+				for i := range int32(20) {
+					p.want(round*20+i+1, "behind")
+				}
+			}
+		}()
+	}
+	for range cap(done) {
+		receive(t, "every reply came", done)
+	}
+}

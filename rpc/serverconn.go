@@ -84,6 +84,7 @@ type serverConn struct {
 	inFlight int
 	bytes    int // of requests in flight
 	inTurn   bool
+	holding  bool // the loop has a call for which there is no room yet
 	writing  bool // somebody writes, or is about to
 	swept    bool // the sweeper looks at the connection
 	draining bool
@@ -394,7 +395,7 @@ func (c *serverConn) discard() {
 // finish ends the connection if nothing is left to read or answer. c.mu is held.
 func (c *serverConn) finish() {
 	busy := c.inFlight > 0 || c.out.size > 0 || c.writing || c.handed
-	if c.finished || busy || c.inTurn && !c.readDone || !(c.readDone || c.draining) {
+	if c.finished || busy || (c.inTurn || c.holding) && !c.readDone || !(c.readDone || c.draining) {
 		return
 	}
 	c.finished = true

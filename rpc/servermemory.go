@@ -61,6 +61,9 @@ func (s *Server) favour(c *serverConn) bool {
 
 // awaitRoom ends the turn, waits until there is room for a call, and begins another turn.
 func (c *serverConn) awaitRoom(size int) {
+	c.mu.Lock()
+	c.holding = true // it is answered even if the server stops meanwhile
+	c.mu.Unlock()
 	c.endTurn()
 	c.mu.Lock()
 	for c.full(size) {
@@ -73,6 +76,9 @@ func (c *serverConn) awaitRoom(size int) {
 	}
 	c.mu.Unlock()
 	c.beginTurn()
+	c.mu.Lock()
+	c.holding = false
+	c.mu.Unlock()
 }
 
 // awaitMemory waits until there is memory for the rest of a message of want

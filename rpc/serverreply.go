@@ -236,13 +236,17 @@ func (c *serverConn) runWaiting() {
 
 // dropWaiting gives up the calls that wait, after the connection has died. c.mu is held.
 func (c *serverConn) dropWaiting() {
-	for _, call := range c.waiting {
+	waiting := c.waiting
+	c.waiting = nil
+	for _, call := range waiting {
+		if call.lost { // it has left
+			continue
+		}
 		if call.claim(call.generation(), claimed) {
 			c.queueReply(call, reply{})
 		}
 		c.leave(call)
 	}
-	c.waiting = nil
 }
 
 // hold counts bytes of replies that are complete and not written, or no longer
@@ -396,15 +400,17 @@ func (c *serverConn) expire(now int64) (again bool) {
 	}()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var next *serverCall
-	for call := c.calls.head; call != nil; call = next {
-		next = call.next
+	var due []*serverCall // all of them first: with one's reply others may leave, and be used again
+	for call := c.calls.head; call != nil; call = call.next {
 		if call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired) {
-			if ctx := call.ctx.Load(); ctx != nil {
-				late = append(late, ctx)
-			}
-			c.expired(call)
+			due = append(due, call)
 		}
+	}
+	for _, call := range due {
+		if ctx := call.ctx.Load(); ctx != nil {
+			late = append(late, ctx)
+		}
+		c.expired(call)
 	}
 	c.swept = c.calls.head != nil
 	c.kick()

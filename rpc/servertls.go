@@ -68,7 +68,6 @@ func (c *serverConn) startTLS() error {
 		c.log(level, "rpc: TLS handshake failed", err)
 		return errHandshake
 	}
-	plain.nc.SetDeadline(time.Time{})
 	state := secured.ConnectionState()
 	inside := newSocket(secured, &c.srv.blocks)
 	inside.end = plain.end
@@ -77,6 +76,7 @@ func (c *serverConn) startTLS() error {
 	if c.dead || c.finished {
 		return net.ErrClosed
 	}
+	plain.nc.SetDeadline(time.Time{})
 	c.sock, c.tls, c.timed, c.armed = inside, &state, false, false
 	return nil
 }

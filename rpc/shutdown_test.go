@@ -108,3 +108,23 @@ func TestAStoppedServerServesNoMore(t *testing.T) {
 		t.Errorf("the listener is open: %v", err)
 	}
 }
+
+func TestShutdownAnswersCallsThatWaitForRoom(t *testing.T) {
+	for range 20 {
+		method, started, release := blocked()
+		server, address := listen(t, []rpc.Method{method}, rpc.MaxInFlightPerConn(1))
+		p := connect(t, address, true)
+		p.send(append(append(p.call("blocked", 1, "runs"), p.call("blocked", 2, "waits")...), p.call("blocked", 3, "waits")...))
+		receive(t, "the call runs", started)
+		time.Sleep(5 * time.Millisecond)
+		stopped := make(chan error, 1)
+		go func() { stopped <- server.Shutdown(t.Context()) }()
+		eventually(t, "draining", func() bool { return rpc.Draining(server) })
+		close(release)
+		p.want(1, "runs")
+		p.wantException(2, rpc.InternalError)
+		p.wantException(3, rpc.InternalError)
+		p.Close()
+		receive(t, "stopped", stopped)
+	}
+}
