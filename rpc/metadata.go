@@ -39,8 +39,12 @@ type heads struct {
 	given   []transport.Pair // those of HTTP, and the persistent ones of the connection
 }
 
-// maxSticky bounds the persistent headers of a connection.
-const maxSticky = 256
+// maxSticky and maxStickySize bound the persistent headers of a connection,
+// which live as long as it does: their number, and their bytes.
+const (
+	maxSticky     = 256
+	maxStickySize = 64 << 10
+)
 
 // readHeads reads the headers that the server itself understands.
 func (c *serverConn) readHeads(call *serverCall) {
@@ -85,6 +89,10 @@ func (call *serverCall) readHead(key string, value []byte) {
 // on the connection. What was handed out before does not change.
 func (c *serverConn) keep(pairs header.Pairs) {
 	next := append([]transport.Pair(nil), c.sticky...)
+	size := 0
+	for _, p := range next {
+		size += len(p.Key) + len(p.Value)
+	}
 	for key, value := range pairs.All() {
 		at := -1
 		for i := range next {
@@ -92,12 +100,13 @@ func (c *serverConn) keep(pairs header.Pairs) {
 				at = i
 			}
 		}
-		p := transport.Pair{Key: string(key), Value: string(value)}
-		switch {
-		case at >= 0:
-			next[at] = p
-		case len(next) < maxSticky:
-			next = append(next, p)
+		if at >= 0 { // what does not fit takes the place of the old value all the same
+			size -= len(next[at].Key) + len(next[at].Value)
+			next = slices.Delete(next, at, at+1)
+		}
+		if n := len(key) + len(value); len(next) < maxSticky && size+n <= maxStickySize {
+			next = append(next, transport.Pair{Key: string(key), Value: string(value)})
+			size += n
 		}
 	}
 	c.sticky = next

@@ -89,6 +89,20 @@ func TestPersistentHeadersHoldForTheCallsBehind(t *testing.T) {
 	}
 }
 
+func TestPersistentHeadersOfAConnectionAreBounded(t *testing.T) {
+	_, address := listen(t, []rpc.Method{describe()})
+	p := connect(t, address, true)
+	for i := range 8 {
+		o := header.Outgoing{Flags: header.OutOfOrder, SequenceID: uint32(i + 1),
+			Persistent: []header.Pair{{Key: fmt.Sprint("key", i), Value: strings.Repeat("x", 30<<10)}}}
+		p.send(headerCall(t, o, echoCall("describe", 1, "")))
+		_, message := p.headerReply()
+		if r := parseReply(message); len(r.text) > 64<<10+100 {
+			t.Fatalf("the connection keeps %d bytes of headers", len(r.text))
+		}
+	}
+}
+
 func TestReplyHeaders(t *testing.T) {
 	set := raw("set", func(ctx context.Context, args, dst []byte) ([]byte, error) {
 		info, _ := rpc.Info(ctx)
