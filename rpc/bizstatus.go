@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
@@ -33,14 +34,22 @@ func bizStatus(err error) (*BizStatus, bool) {
 	return b, ok
 }
 
-// pairs returns the headers that b travels in.
+// maxBizExtra bounds the extra data of a status that a server sends, in bytes of JSON.
+const maxBizExtra = 32 << 10
+
+// pairs returns the headers that b travels in. What is long is cut or left
+// out, because headers that fit into no frame are all left out.
 func (b *BizStatus) pairs() []transport.Pair {
+	text := b.Message
+	if len(text) > maxExceptionText {
+		text = strings.ToValidUTF8(text[:maxExceptionText], "")
+	}
 	pairs := []transport.Pair{
 		{Key: ttheader.KeyBizStatus, Value: strconv.Itoa(int(b.Code))},
-		{Key: ttheader.KeyBizMessage, Value: b.Message},
+		{Key: ttheader.KeyBizMessage, Value: text},
 	}
 	if len(b.Extra) > 0 {
-		if text, err := json.Marshal(b.Extra); err == nil {
+		if text, err := json.Marshal(b.Extra); err == nil && len(text) <= maxBizExtra {
 			pairs = append(pairs, transport.Pair{Key: ttheader.KeyBizExtra, Value: string(text)})
 		}
 	}

@@ -136,6 +136,17 @@ func TestABizStatusTravelsInHeaders(t *testing.T) {
 	}
 }
 
+func TestABizStatusTooLongForHeadersIsStillOne(t *testing.T) {
+	_, address := listen(t, []rpc.Method{raw("fail", func(context.Context, []byte, []byte) ([]byte, error) {
+		return nil, &rpc.BizStatus{Code: 7, Message: strings.Repeat("m", 70<<10), Extra: map[string]string{"k": strings.Repeat("x", 70<<10)}}
+	})})
+	_, err := invoke(t.Context(), dial(t, "tcp", address, rpc.TTHeader()), "fail", "")
+	var got *rpc.BizStatus
+	if !errors.As(err, &got) || got.Code != 7 || !strings.HasPrefix(got.Message, "mmm") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAStoppingServerSaysSoInHeaders(t *testing.T) {
 	method, started, release := blocked()
 	server, address := listen(t, []rpc.Method{method})
