@@ -322,6 +322,29 @@ func TestCompressedCallsCountAsWhatTheyHold(t *testing.T) {
 	}
 }
 
+func TestCompressedCallsWaitForMemoryBeforeTheyAreUnpacked(t *testing.T) {
+	method, started, release := blocked()
+	server, address := listen(t, []rpc.Method{method}, rpc.MaxFrameSize(4<<20), rpc.MaxMemory(6<<20), rpc.TaskExpiry(0))
+	bomb := headerCall(t, header.Outgoing{Transform: header.Zstd}, echoCall("blocked", 1, strings.Repeat("x", 4<<20-100)))
+	const clients = 40
+	var peers []*peer
+	for range clients {
+		p := connect(t, address, true)
+		p.send(bomb)
+		peers = append(peers, p)
+	}
+	receive(t, "the first call runs", started)
+	time.Sleep(100 * time.Millisecond) // in which all would be unpacked
+	if held := server.Stats().Memory; held > 80<<20 {
+		t.Errorf("%d MiB are held", held>>20)
+	}
+	close(release)
+	for _, p := range peers {
+		p.frame()
+	}
+	eventually(t, "all memory is given back", func() bool { return server.Stats().Memory == 0 })
+}
+
 func TestABrokenFrameIsNamedOnAConnectionOutOfOrder(t *testing.T) {
 	var l logs
 	_, address := listen(t, []rpc.Method{echo}, l.option())

@@ -291,6 +291,26 @@ func TestAConnectionMayHaveServicesOfItsOwn(t *testing.T) {
 	p.want(1, "framed")
 }
 
+func TestAPanicWhereServicesAreAskedForEndsOneConnection(t *testing.T) {
+	var l logs
+	server, address := listen(t, []rpc.Method{echo}, l.option(), rpc.ServicesFor(func(c rpc.ConnInfo) []*rpc.Service {
+		if c.Dialect == transport.Framed {
+			panic("no services")
+		}
+		return nil
+	}))
+	p := connect(t, address, true)
+	p.send(p.call("echo", 1, "x"))
+	p.wantClosed()
+	l.await(t, "panic where the services of the connection were asked for: no services")
+	q := connect(t, address, false)
+	q.send(q.call("echo", 1, "alive"))
+	q.want(1, "alive")
+	if n := server.Stats().Panics; n != 1 {
+		t.Errorf("%d panics were counted", n)
+	}
+}
+
 func TestOneLoopServesManyConnections(t *testing.T) {
 	_, address := listen(t, formsOf(), rpc.IOLoops(1))
 	var wg sync.WaitGroup

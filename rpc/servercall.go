@@ -159,9 +159,16 @@ func (s *Server) recycle(call *serverCall) {
 func (c *serverConn) accept(frame []byte, n int) error {
 	call := c.srv.newCall(c)
 	call.size = n
+	if c.form.dialect == transport.Header && c.srv.outOfMemory(n) && compressed(frame) {
+		c.awaitUnpacking(n)
+		call.arrived = c.arrived
+	}
 	refused, err := c.open(call, frame)
 	if err != nil {
 		return err
+	}
+	if call.size > n {
+		c.countUnpacked(call.size)
 	}
 	_, call.block = c.sock.in.Take(n)
 	if err := c.take(call, refused); err != nil {
@@ -185,8 +192,8 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 	case c.insecure:
 		refused = refusal{cause: RefusedInsecure}
 	}
-	if size := call.size - c.partial; !c.hasRoom(size) {
-		c.awaitRoom(size)
+	if !c.hasRoom(call.size) {
+		c.awaitRoom(call.size)
 		call.arrived = c.arrived // its time begins when the server takes it
 	}
 	if refused.cause == 0 {

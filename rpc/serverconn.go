@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -271,16 +272,21 @@ func (c *serverConn) detect() (bool, error) {
 }
 
 // ownServices asks for the services of this connection alone.
-func (c *serverConn) ownServices() error {
+func (c *serverConn) ownServices() (err error) {
 	if c.srv.opt.perConn == nil {
 		return nil
 	}
+	defer func() {
+		if p := recover(); p != nil {
+			c.srv.counts.panics.Add(1)
+			err = diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("panic where the services of the connection were asked for: %v\n%s", p, debug.Stack()))
+		}
+	}()
 	services := c.srv.opt.perConn(c.connInfo())
 	if services == nil {
 		return nil
 	}
 	own := &registry{}
-	var err error
 	for _, s := range services {
 		if own, err = own.with(s, false); err != nil {
 			return fmt.Errorf("the services of the connection: %w", err)
@@ -400,14 +406,26 @@ func (c *serverConn) finish() {
 	}
 	c.finished = true
 	c.room.Broadcast()
-	half, ok := c.sock.nc.(interface{ CloseWrite() error })
-	if ok && !c.gone && half.CloseWrite() == nil {
+	if !c.gone && c.closeWrite() {
 		c.sock.nc.SetReadDeadline(time.Now().Add(lingerTime))
 	} else {
 		c.gone = true
 		c.sock.close()
 	}
 	c.end()
+}
+
+// closeWrite tells the client that nothing more will come, where there is a
+// way to. It does not wait, as TLS might: c.mu is held.
+func (c *serverConn) closeWrite() bool {
+	switch nc := c.sock.nc.(type) {
+	case *tls.Conn:
+		go nc.CloseWrite()
+		return true
+	case interface{ CloseWrite() error }:
+		return nc.CloseWrite() == nil
+	}
+	return false
 }
 
 // end removes the connection from the server once both halves are done. c.mu is held.

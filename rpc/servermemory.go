@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
 )
 
 // This file holds how reading stops while a connection, or all of them
@@ -21,11 +22,12 @@ const smallCall = 64 << 10
 // connections have given memory back.
 const memoryPause = 2 * time.Millisecond
 
-// hasRoom tells whether the connection may take another call of size bytes.
+// hasRoom tells whether the connection may take another call of size bytes, of
+// which partial bytes are counted already.
 func (c *serverConn) hasRoom(size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return !c.full(size) && !c.starved(size)
+	return !c.full(size) && !c.starved(size-c.partial)
 }
 
 // full tells whether the connection holds as much as it may. c.mu is held.
@@ -69,7 +71,7 @@ func (c *serverConn) awaitRoom(size int) {
 	for c.full(size) {
 		c.room.Wait()
 	}
-	for c.starved(size) {
+	for c.starved(size - c.partial) {
 		c.mu.Unlock()
 		time.Sleep(memoryPause)
 		c.mu.Lock()
@@ -79,6 +81,29 @@ func (c *serverConn) awaitRoom(size int) {
 	c.mu.Lock()
 	c.holding = false
 	c.mu.Unlock()
+}
+
+// compressed reports whether a frame of THeader is.
+func compressed(frame []byte) bool {
+	var h header.Frame
+	return h.Parse(frame) == nil && len(h.Transforms) > 0
+}
+
+// awaitUnpacking ends the turn, waits until a compressed call of n bytes may be
+// decompressed, small as it is, and begins another turn.
+func (c *serverConn) awaitUnpacking(n int) {
+	c.endTurn()
+	for c.srv.outOfMemory(n) && !c.srv.favour(c) && !c.isOver() {
+		time.Sleep(memoryPause)
+	}
+	c.beginTurn()
+}
+
+// isOver reports whether the connection takes no more calls.
+func (c *serverConn) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dead || c.finished
 }
 
 // awaitMemory waits until there is memory for the rest of a message of want
@@ -92,10 +117,7 @@ func (c *serverConn) awaitMemory(want int) {
 		if d := c.srv.opt.readTimeout; d > 0 && time.Duration(c.srv.clock()-start) > d {
 			return // to be told by the read
 		}
-		c.mu.Lock()
-		over := c.dead || c.finished
-		c.mu.Unlock()
-		if over {
+		if c.isOver() {
 			return
 		}
 		time.Sleep(memoryPause)
@@ -110,6 +132,13 @@ func (c *serverConn) countPartial() {
 	}
 	c.srv.memory.Add(int64(n - c.partial))
 	c.partial = n
+}
+
+// countUnpacked counts a call that was compressed, before there is room for it:
+// others then wait before they decompress theirs.
+func (c *serverConn) countUnpacked(size int) {
+	c.srv.memory.Add(int64(size - c.partial))
+	c.partial = size
 }
 
 // uncountPartial ends that, when the message is complete or never will be.

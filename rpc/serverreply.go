@@ -200,8 +200,12 @@ func (c *serverConn) mustWait(call *serverCall) bool {
 	if !c.clogged.Load() || c.dead || c.mayPass(call) {
 		return false
 	}
+	at := len(c.waiting)
+	if call.withWorker {
+		at = 0 // it was before those that wait
+	}
 	c.freeWorker(call)
-	c.waiting = append(c.waiting, call)
+	c.waiting = slices.Insert(c.waiting, at, call)
 	c.runWaiting()
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 )
 
@@ -88,7 +89,7 @@ func parseHead(head []byte) (status, length int, chunked bool, err error) {
 		return 0, 0, false, fmt.Errorf("%w: it does not say how long it is", errHTTP)
 	}
 	for _, c := range v {
-		if c < '0' || c > '9' || length > 1<<40 {
+		if c < '0' || c > '9' || length > math.MaxInt32/10-1 {
 			return 0, 0, false, fmt.Errorf("%w: its length is %q", errHTTP, v)
 		}
 		length = length*10 + int(c-'0')

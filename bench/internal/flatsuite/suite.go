@@ -253,7 +253,7 @@ func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 		b.Finish(pack(b))
 		theirs := b.FinishedBytes()
 		if off := len(theirs) - len(msg); off*50 > len(msg) || -off*50 > len(msg) {
-			return fmt.Errorf("Google's message has %d bytes, ours %d", len(theirs), len(msg))
+			return fmt.Errorf("a message of Google's has %d bytes, ours %d", len(theirs), len(msg))
 		}
 		structs, err := s.marshal(new(flatbuf.Builder))
 		if err != nil {
