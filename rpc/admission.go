@@ -78,7 +78,8 @@ func (r refusal) reply() (*ApplicationException, int) {
 }
 
 // admit decides on a call whose method has been found, in the order that
-// fbthrift's server has, and sets its deadlines.
+// fbthrift's server has, and sets its deadlines. c.mu is held, and let go while
+// the user's function is asked.
 func (c *serverConn) admit(call *serverCall) refusal {
 	s := c.srv
 	call.setTimes(&s.opt)
@@ -106,6 +107,8 @@ func (c *serverConn) admit(call *serverCall) refusal {
 // askOverloaded asks the user's function, and returns what the client is told
 // if it refuses the call or panics.
 func (c *serverConn) askOverloaded(call *serverCall) (e *ApplicationException) {
+	c.mu.Unlock()
+	defer c.mu.Lock()
 	defer func() {
 		if p := recover(); p != nil {
 			c.panicked(call.method, p)

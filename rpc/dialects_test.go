@@ -335,7 +335,7 @@ func TestCompressedCallsWaitForMemoryBeforeTheyAreUnpacked(t *testing.T) {
 	}
 	receive(t, "the first call runs", started)
 	time.Sleep(100 * time.Millisecond) // in which all would be unpacked
-	if held := server.Stats().Memory; held > 80<<20 {
+	if held := server.Stats().Memory; held > 40<<20 {
 		t.Errorf("%d MiB are held", held>>20)
 	}
 	close(release)

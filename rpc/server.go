@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,12 +37,14 @@ type Server struct {
 	favoured atomic.Pointer[serverConn] // the one that may exceed MaxMemory
 	counts   counters
 
-	loops    chan struct{} // holds a token for each connection in a turn; nil for no limit
-	pool     *workers.Pool
-	sweeper  sweeper
-	rate     *overload.TokenBucket // these are nil if not asked for
-	codel    *overload.CoDel
-	adaptive *overload.Adaptive
+	loops chan struct{} // holds a token for each connection in a turn; nil for no limit
+	pool  *workers.Pool
+
+	unpacking chan struct{} // holds a token for each call that is being decompressed
+	sweeper   sweeper
+	rate      *overload.TokenBucket // these are nil if not asked for
+	codel     *overload.CoDel
+	adaptive  *overload.Adaptive
 
 	calls       sync.Pool // of *serverCall
 	http        *thrifthttp.Server
@@ -75,6 +78,7 @@ func NewServer(opts ...ServerOption) *Server {
 	s.registry.Store(&registry{})
 	s.empty = make(chan struct{})
 	s.sweeper.srv = s
+	s.unpacking = make(chan struct{}, runtime.GOMAXPROCS(0))
 	if s.opt.loops > 0 {
 		s.loops = make(chan struct{}, s.opt.loops)
 	}

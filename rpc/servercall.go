@@ -143,7 +143,9 @@ func (s *Server) recycle(call *serverCall) {
 	if call.ctx.Load() != nil {
 		call.ctx.Store(nil)
 	}
-	call.heads = heads{}
+	if call.form.hasHeaders() || call.form.dialect == transport.HTTP {
+		call.heads = heads{}
+	}
 	call.name, call.args, call.block = "", nil, nil
 	call.oneway, call.priority = false, 0
 	call.due, call.patience, call.timeout = 0, 0, 0
@@ -159,16 +161,17 @@ func (s *Server) recycle(call *serverCall) {
 func (c *serverConn) accept(frame []byte, n int) error {
 	call := c.srv.newCall(c)
 	call.size = n
-	if c.form.dialect == transport.Header && c.srv.outOfMemory(n) && compressed(frame) {
-		c.awaitUnpacking(n)
+	packed := c.form.dialect == transport.Header && compressed(frame)
+	if packed {
+		c.beginUnpacking(frame, n)
 		call.arrived = c.arrived
 	}
 	refused, err := c.open(call, frame)
+	if packed {
+		c.endUnpacking(call.size)
+	}
 	if err != nil {
 		return err
-	}
-	if call.size > n {
-		c.countUnpacked(call.size)
 	}
 	_, call.block = c.sock.in.Take(n)
 	if err := c.take(call, refused); err != nil {
@@ -192,14 +195,19 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 	case c.insecure:
 		refused = refusal{cause: RefusedInsecure}
 	}
-	if !c.hasRoom(call.size) {
+	c.mu.Lock()
+	if c.full(call.size) || c.starved(call.size-c.partial) {
+		c.mu.Unlock()
 		c.awaitRoom(call.size)
 		call.arrived = c.arrived // its time begins when the server takes it
+		c.mu.Lock()
 	}
 	if refused.cause == 0 {
 		refused = c.admit(call)
 	}
-	if err := c.enter(call); err != nil {
+	err := c.enter(call)
+	c.mu.Unlock()
+	if err != nil {
 		return err
 	}
 	c.dispatch(call, refused)
@@ -209,7 +217,7 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 // open reads what stands around a call's arguments, and finds its method or
 // the reason to refuse it.
 func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
-	c.srv.counts.calls.Add(1)
+	c.arrivals++
 	message, err := call.form.open(frame, &call.heads, &c.srv.transformer, c.srv.opt.maxFrame)
 	unread := unreadable(err)
 	if err != nil && unread == nil {
@@ -318,10 +326,8 @@ func consumeLooseEnvelope(b []byte) (m thriftwire.Message, n int) {
 	return thriftwire.Message{Name: name, Type: thriftwire.MessageType(b[n]), SequenceID: seq}, n + 1 + k
 }
 
-// enter counts a call among those in flight.
+// enter counts a call among those in flight. c.mu is held.
 func (c *serverConn) enter(call *serverCall) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.dead || c.finished {
 		if call.counted {
 			c.srv.inFlight.Add(-1)
@@ -332,7 +338,7 @@ func (c *serverConn) enter(call *serverCall) error {
 	c.calls.push(call)
 	c.inFlight++
 	c.bytes += call.size
-	c.srv.memory.Add(int64(call.size))
+	c.count(call.size)
 	c.uncountPartial()
 	call.holds = 1 // for the handler, or the refusal
 	if !call.oneway {
@@ -363,7 +369,7 @@ func (c *serverConn) leave(call *serverCall) {
 			a.Sample(now, now-call.arrived, int(n)+1)
 		}
 	}
-	c.srv.memory.Add(-int64(call.size))
+	c.count(-call.size)
 	if c.srv.favoured.Load() == c {
 		c.srv.favoured.CompareAndSwap(c, nil)
 	}
@@ -392,7 +398,10 @@ func (c *serverConn) refuseOversized(err error) {
 	}
 	call.name, call.seq, call.oneway = string(bareName(m.Name)), m.SequenceID, m.Type == thriftwire.Oneway
 	_, call.block = c.sock.in.Take(0)
-	if c.enter(call) == nil {
+	c.mu.Lock()
+	err = c.enter(call)
+	c.mu.Unlock()
+	if err == nil {
 		c.dispatch(call, refusal{cause: RefusedMessage, exception: &ApplicationException{Type: ProtocolError, Message: fault.Detail}})
 	}
 }

@@ -58,6 +58,7 @@ type serverConn struct {
 	armed    bool             // a read deadline is set
 	batch    []workers.Task   // calls for the workers that wait for the end of the turn
 	batched  Priority         // of batch
+	arrivals int64            // calls of the turn
 	partial  int              // bytes of a large message that has not arrived whole, in the server's count
 	arrived  int64            // when the last read brought something
 	services *registry        // that the calls of a turn find
@@ -73,28 +74,29 @@ type serverConn struct {
 
 	clogged atomic.Bool // unsent exceeds its limit; written with mu held
 
-	mu       sync.Mutex
-	room     sync.Cond // signalled when a call has left and when the connection ends
-	calls    callList
-	order    orderList
-	out      outQueue
-	spare    outQueue      // what is being written, or an empty one
-	waiting  []*serverCall // for others of the connection to end, or for the client to read
-	unsent   int           // bytes of replies that are complete and not written
-	running  int           // calls that the workers have
-	inFlight int
-	bytes    int // of requests in flight
-	inTurn   bool
-	holding  bool // the loop has a call for which there is no room yet
-	writing  bool // somebody writes, or is about to
-	swept    bool // the sweeper looks at the connection
-	draining bool
-	readDone bool // no more calls will be accepted
-	gone     bool // the client has closed its side, or the connection failed
-	dead     bool // nothing more can be written
-	finished bool // everything is answered; what still arrives is discarded
-	exited   bool // the loop has returned
-	handed   bool // to the server's HTTP, which closes it
+	mu        sync.Mutex
+	room      sync.Cond // signalled when a call has left and when the connection ends
+	calls     callList
+	order     orderList
+	out       outQueue
+	spare     outQueue      // what is being written, or an empty one
+	waiting   []*serverCall // for others of the connection to end, or for the client to read
+	uncounted int           // bytes that the server's count lacks
+	unsent    int           // bytes of replies that are complete and not written
+	running   int           // calls that the workers have
+	inFlight  int
+	bytes     int // of requests in flight
+	inTurn    bool
+	holding   bool // the loop has a call for which there is no room yet
+	writing   bool // somebody writes, or is about to
+	swept     bool // the sweeper looks at the connection
+	draining  bool
+	readDone  bool // no more calls will be accepted
+	gone      bool // the client has closed its side, or the connection failed
+	dead      bool // nothing more can be written
+	finished  bool // everything is answered; what still arrives is discarded
+	exited    bool // the loop has returned
+	handed    bool // to the server's HTTP, which closes it
 
 	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
 	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
@@ -314,6 +316,8 @@ func (c *serverConn) beginTurn() {
 
 // endTurn hands the calls that have gathered to the workers, and writes.
 func (c *serverConn) endTurn() {
+	c.srv.counts.calls.Add(c.arrivals)
+	c.arrivals = 0
 	c.submit()
 	if c.srv.loops != nil {
 		<-c.srv.loops
@@ -400,6 +404,7 @@ func (c *serverConn) discard() {
 
 // finish ends the connection if nothing is left to read or answer. c.mu is held.
 func (c *serverConn) finish() {
+	c.settle()
 	busy := c.inFlight > 0 || c.out.size > 0 || c.writing || c.handed
 	if c.finished || busy || (c.inTurn || c.holding) && !c.readDone || !(c.readDone || c.draining) {
 		return

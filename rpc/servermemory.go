@@ -3,6 +3,7 @@ package rpc
 import (
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 )
@@ -21,14 +22,6 @@ const smallCall = 64 << 10
 // memoryPause is how long a loop waits before it looks again whether other
 // connections have given memory back.
 const memoryPause = 2 * time.Millisecond
-
-// hasRoom tells whether the connection may take another call of size bytes, of
-// which partial bytes are counted already.
-func (c *serverConn) hasRoom(size int) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.full(size) && !c.starved(size-c.partial)
-}
 
 // full tells whether the connection holds as much as it may. c.mu is held.
 func (c *serverConn) full(size int) bool {
@@ -83,20 +76,77 @@ func (c *serverConn) awaitRoom(size int) {
 	c.mu.Unlock()
 }
 
-// compressed reports whether a frame of THeader is.
-func compressed(frame []byte) bool {
-	var h header.Frame
-	return h.Parse(frame) == nil && len(h.Transforms) > 0
+// count adds to the memory of all connections. What a turn takes and gives back
+// again need not be seen by others, so sums are kept for a while, of up to
+// smallCall. c.mu is held.
+func (c *serverConn) count(n int) {
+	c.uncounted += n
+	if c.uncounted > smallCall || c.uncounted < -smallCall {
+		c.srv.memory.Add(int64(c.uncounted))
+		c.uncounted = 0
+	}
 }
 
-// awaitUnpacking ends the turn, waits until a compressed call of n bytes may be
-// decompressed, small as it is, and begins another turn.
-func (c *serverConn) awaitUnpacking(n int) {
-	c.endTurn()
-	for c.srv.outOfMemory(n) && !c.srv.favour(c) && !c.isOver() {
-		time.Sleep(memoryPause)
+// settle counts what count has kept, unless the turn goes on. c.mu is held.
+func (c *serverConn) settle() {
+	if c.uncounted != 0 && !c.inTurn {
+		c.srv.memory.Add(int64(c.uncounted))
+		c.uncounted = 0
 	}
-	c.beginTurn()
+}
+
+// compressed reports whether a frame of THeader is, or might be: a byte with
+// the protocol stands before the number of its transforms.
+func compressed(frame []byte) bool {
+	const at = transport.PrefixSize
+	return len(frame) > at+1 && (frame[at] >= 0x80 || frame[at+1] != 0)
+}
+
+// beginUnpacking waits until a compressed call of n bytes may be decompressed:
+// few at a time, so that the memory of each counts when the next asks for some.
+// Where memory is short, what turns out to be a small call need not wait.
+func (c *serverConn) beginUnpacking(frame []byte, n int) {
+	for tried, small := false, false; ; {
+		c.srv.unpacking <- struct{}{}
+		if !c.srv.outOfMemory(n) || c.isOver() {
+			return
+		}
+		if !tried {
+			tried, small = true, c.isSmall(frame)
+		}
+		if small && c.isIdle() || c.srv.favour(c) {
+			return
+		}
+		<-c.srv.unpacking
+		c.endTurn()
+		time.Sleep(memoryPause)
+		c.beginTurn()
+	}
+}
+
+// isSmall reports whether a compressed call is small when it is decompressed.
+func (c *serverConn) isSmall(frame []byte) bool {
+	var h header.Frame
+	if h.Parse(frame) != nil {
+		return true // and will be refused
+	}
+	_, err := c.srv.transformer.Undo(nil, &h, smallCall)
+	return err == nil
+}
+
+// isIdle reports whether the connection has no call in flight.
+func (c *serverConn) isIdle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.inFlight == 0
+}
+
+// endUnpacking counts a call that has been decompressed to size bytes, before
+// there is room for it.
+func (c *serverConn) endUnpacking(size int) {
+	c.srv.memory.Add(int64(size - c.partial))
+	c.partial = size
+	<-c.srv.unpacking
 }
 
 // isOver reports whether the connection takes no more calls.
@@ -132,13 +182,6 @@ func (c *serverConn) countPartial() {
 	}
 	c.srv.memory.Add(int64(n - c.partial))
 	c.partial = n
-}
-
-// countUnpacked counts a call that was compressed, before there is room for it:
-// others then wait before they decompress theirs.
-func (c *serverConn) countUnpacked(size int) {
-	c.srv.memory.Add(int64(size - c.partial))
-	c.partial = size
 }
 
 // uncountPartial ends that, when the message is complete or never will be.

@@ -256,7 +256,7 @@ func (c *serverConn) dropWaiting() {
 // hold counts bytes of replies that are complete and not written, or no longer
 // if n is negative. c.mu is held.
 func (c *serverConn) hold(n int) {
-	c.srv.memory.Add(int64(n))
+	c.count(n)
 	c.unsent += n
 	if clogged := c.unsent > c.srv.opt.maxFrame; clogged != c.clogged.Load() {
 		c.clogged.Store(clogged)
@@ -382,6 +382,7 @@ func (c *serverConn) writeRest(written int) error {
 func (c *serverConn) wrote(err error) {
 	c.hold(-c.spare.size)
 	c.spare.release()
+	c.settle()
 	c.runWaiting()
 	c.room.Signal()
 	if err != nil && !c.dead {
