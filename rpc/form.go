@@ -25,6 +25,7 @@ type form struct {
 	loose    bool            // binary messages of the client have no version
 
 	// Of the dialects with headers.
+	maxHead   int // bytes of headers that a server takes; 0 for any
 	flags     uint16
 	sequence  uint32
 	transform header.Transform
@@ -117,6 +118,9 @@ func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit 
 	}
 	f.flags, f.sequence = h.Flags, h.SequenceID
 	to.pairs, to.sticky = h.Headers, h.Persistent
+	if err := f.checkHead(len(frame) - len(h.Payload)); err != nil {
+		return nil, err
+	}
 	if h.Protocol != header.Binary && h.Protocol != header.Compact {
 		return nil, exceptionf(InvalidProtocol, "the payload is in the %s protocol; binary and compact are served", h.Protocol)
 	}
@@ -135,6 +139,14 @@ func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit 
 	return nil, &ApplicationException{Type: ProtocolError, Message: err.Error()}
 }
 
+// checkHead refuses a message with too large headers.
+func (f *form) checkHead(size int) error {
+	if f.maxHead > 0 && size > f.maxHead {
+		return exceptionf(ProtocolError, "headers of %d bytes exceed the limit of %d", size, f.maxHead)
+	}
+	return nil
+}
+
 func (f *form) openTTHeader(frame []byte, to *heads) ([]byte, error) {
 	var h ttheader.Frame
 	if err := h.Parse(frame); err != nil {
@@ -142,6 +154,9 @@ func (f *form) openTTHeader(frame []byte, to *heads) ([]byte, error) {
 	}
 	f.flags, f.sequence = h.Flags, h.SequenceID
 	to.strings, to.ints = h.Strings, h.Ints
+	if err := f.checkHead(len(frame) - len(h.Payload)); err != nil {
+		return nil, err
+	}
 	switch h.Protocol {
 	case ttheader.Binary, ttheader.Compact, ttheader.CompactV2:
 	default:

@@ -311,6 +311,52 @@ func TestAPanicWhereServicesAreAskedForEndsOneConnection(t *testing.T) {
 	}
 }
 
+func TestOldConnectionsAreLeft(t *testing.T) {
+	const age = 100 * time.Millisecond
+	method, started, release := blocked()
+	_, address := listen(t, []rpc.Method{method, echo}, rpc.MaxConnectionAge(age))
+	idle, busy, told := connect(t, address, true), connect(t, address, true), connect(t, address, true)
+	idle.send(idle.call("echo", 1, "x"))
+	idle.want(1, "x")
+	busy.send(busy.call("blocked", 2, "in time"))
+	told.send(callWith(t, 3, "blocked"))
+	receive(t, "a call runs", started)
+	receive(t, "the other runs", started)
+	idle.wantClosed()
+	time.Sleep(2 * age)
+	busy.send(busy.call("echo", 3, "served, too"))
+	time.Sleep(age / 10)
+	close(release)
+	busy.want(2, "in time")
+	busy.want(3, "served, too")
+	busy.wantClosed()
+	f, _ := told.headerReply()
+	if bye, _ := f.Headers.Get("connection"); string(bye) != "goaway" {
+		t.Errorf("connection=%s", bye)
+	}
+	told.wantClosed()
+	client := dial(t, "tcp", address, rpc.THeader(header.None))
+	for end := time.Now().Add(4 * age); time.Now().Before(end); time.Sleep(age / 20) {
+		if got, err := invoke(t.Context(), client, "echo", "x"); err != nil || got != "x" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
+func TestHeadersBeyondTheLimitAreRefused(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo}, rpc.MaxHeaderSize(100))
+	p := connect(t, address, true)
+	p.send(callWith(t, 1, "echo", header.Pair{Key: "k", Value: strings.Repeat("v", 200)}))
+	_, message := p.headerReply()
+	if r := parseReply(message); r.exception != rpc.ProtocolError || !strings.Contains(r.text, "exceed the limit of 100") {
+		t.Errorf("%v", r)
+	}
+	p.send(callWith(t, 2, "echo"))
+	if _, message = p.headerReply(); parseReply(message).text != "x" {
+		t.Error("the stream does not go on")
+	}
+}
+
 func TestOneLoopServesManyConnections(t *testing.T) {
 	_, address := listen(t, formsOf(), rpc.IOLoops(1))
 	var wg sync.WaitGroup

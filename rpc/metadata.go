@@ -231,9 +231,10 @@ func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
 	return c.goodbye(pairs)
 }
 
-// goodbye adds to the headers of a reply that the server is stopping, if it is.
+// goodbye adds to the headers of a reply that the server is stopping, or leaves
+// the connection for its age, if it does.
 func (c *serverConn) goodbye(pairs []transport.Pair) []transport.Pair {
-	if !c.srv.stopping.Load() {
+	if !c.srv.stopping.Load() && !c.aged.Load() {
 		return pairs
 	}
 	switch c.form.dialect {

@@ -50,6 +50,8 @@ type serverOptions struct {
 	inOrder       bool
 	readTimeout   time.Duration
 	idleTimeout   time.Duration
+	maxAge        time.Duration
+	maxHead       int
 	logger        *slog.Logger
 	interceptors  []Interceptor
 	nonStrict     bool
@@ -90,6 +92,7 @@ func defaultServerOptions() serverOptions {
 		maxPerConn:  2000,
 		maxMemory:   1 << 30,
 		readTimeout: time.Minute,
+		maxHead:     64 << 10,
 
 		workers:      max(64, 16*runtime.GOMAXPROCS(0)),
 		extra:        [5]int{2, 2, 2, 0, 2},
@@ -279,6 +282,20 @@ func ReadTimeout(d time.Duration) ServerOption {
 // default 0, which means never.
 func IdleTimeout(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.idleTimeout = d })
+}
+
+// MaxConnectionAge ends connections about d after they were accepted, give or
+// take a tenth, when none of their calls is in flight; default 0, which means never. Clients
+// of dialects that can say so are told, and go elsewhere: that is how load moves to new servers.
+func MaxConnectionAge(d time.Duration) ServerOption {
+	return serverOption(func(o *serverOptions) { o.maxAge = max(d, 0) })
+}
+
+// MaxHeaderSize limits the headers of a message of THeader or TTHeader, in
+// bytes; default 64 KiB, 0 means the 256 KiB that a frame can have. A message beyond it is
+// answered with ProtocolError. Over HTTP the limit is that of net/http.
+func MaxHeaderSize(bytes int) ServerOption {
+	return serverOption(func(o *serverOptions) { o.maxHead = max(bytes, 0) })
 }
 
 // Logger takes what a server has to say: at Warn level why it closed a

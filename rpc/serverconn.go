@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"runtime/debug"
 	"sync"
@@ -58,6 +59,7 @@ type serverConn struct {
 	armed    bool             // a read deadline is set
 	batch    []workers.Task   // calls for the workers that wait for the end of the turn
 	batched  Priority         // of batch
+	until    int64            // when the connection is too old; 0 for never
 	arrivals int64            // calls of the turn
 	partial  int              // bytes of a large message that has not arrived whole, in the server's count
 	arrived  int64            // when the last read brought something
@@ -72,6 +74,7 @@ type serverConn struct {
 	anyOrder   bool // that it takes them in any order
 	outOfOrder bool // replies go out as they complete
 
+	aged    atomic.Bool // the server leaves the connection for its age
 	clogged atomic.Bool // unsent exceeds its limit; written with mu held
 
 	mu        sync.Mutex
@@ -107,6 +110,11 @@ func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {
 	c := &serverConn{srv: s, sock: newSocket(nc, &s.blocks), remote: nc.RemoteAddr(), refuse: refuse}
 	c.room.L = &c.mu
 	c.out.pool, c.spare.pool = &s.buffers, &s.buffers
+	c.form.maxHead = s.opt.maxHead
+	if age := s.opt.maxAge; age > 0 {
+		spread := rand.Int64N(int64(age)/5 + 1) // or all clients would come back together
+		c.until = s.clock() + int64(age) - int64(age)/10 + spread
+	}
 	return c
 }
 
@@ -328,8 +336,29 @@ func (c *serverConn) endTurn() {
 		c.writing = true
 		c.flush(true)
 	}
+	if c.until > 0 && c.srv.clock() >= c.until {
+		c.retire()
+	}
 	c.finish()
 	c.mu.Unlock()
+}
+
+// farewellTime is how long a client that can be told that the server leaves
+// an old connection has to leave it first, so that no call of it is lost.
+const farewellTime = time.Second
+
+// retire makes the connection end for its age, when its calls have been
+// answered, and those of the farewell. c.mu is held.
+func (c *serverConn) retire() {
+	c.until = 0
+	if c.form.hasHeaders() && !c.aged.Load() {
+		c.aged.Store(true)
+		c.until = c.srv.clock() + int64(farewellTime)
+		c.announce()
+		return
+	}
+	c.draining = true
+	c.finish()
 }
 
 // fill reads once, with the deadline that fits what is being waited for.
@@ -345,6 +374,12 @@ func (c *serverConn) fill(want int) error {
 			return fmt.Errorf("%w, and no call to answer", errRefused)
 		case partial:
 			return fmt.Errorf("message incomplete after %v: %w", c.srv.opt.readTimeout, err)
+		}
+		if c.until > 0 && c.srv.clock() >= c.until {
+			c.mu.Lock()
+			c.retire()
+			c.mu.Unlock()
+			continue
 		}
 		if quiet := c.quiet(); quiet >= c.srv.opt.idleTimeout {
 			return fmt.Errorf("idle for %v: %w", c.srv.opt.idleTimeout, err)
@@ -378,6 +413,12 @@ func (c *serverConn) setReadDeadline(partial bool) {
 		limit, c.timed = c.srv.opt.readTimeout, true
 	default:
 		limit = c.srv.opt.idleTimeout
+		if c.until > 0 {
+			left := max(time.Duration(c.until-c.srv.clock()), time.Millisecond)
+			if limit <= 0 || left < limit {
+				limit = left
+			}
+		}
 	}
 	if limit <= 0 && !c.armed {
 		return
