@@ -47,6 +47,9 @@ func (r *registry) with(s *Service, replace bool) (*registry, error) {
 	}
 	own := *s // a copy, so that the caller cannot change it later
 	own.Methods = slices.Clone(s.Methods)
+	for i := range own.Methods { // now, since calls may run as soon as the registry is in use
+		own.Methods[i].service, own.Methods[i].form = s.Name, own.Methods[i].choose()
+	}
 	services := slices.Clone(r.services)
 	at := slices.IndexFunc(services, func(other *Service) bool { return other.Name == s.Name })
 	switch {
@@ -79,7 +82,6 @@ func (r *registry) add(s *Service) error {
 			return fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
 		}
 		seen[m.Name] = true
-		m.service, m.form = s.Name, m.choose()
 		if s.Name != "" {
 			r.entries[s.Name+separator+m.Name] = entry{method: m}
 		}
