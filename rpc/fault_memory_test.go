@@ -203,7 +203,7 @@ func TestBombsCostABoundedAmount(t *testing.T) {
 			message := append(thriftwire.AppendMessage(nil, thriftwire.Call, "echo", 1), textStruct(strings.Repeat("\x00", 16<<20))...)
 			bomb := headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: 1, Transform: transform}, message)
 			small := headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: 2}, echoCall("echo", 2, "still here"))
-			if len(bomb) > limit/8 {
+			if len(bomb) > limit/4 { // 16 MiB of one byte become 16 to 33 KiB, by the release of Go
 				t.Fatalf("the bomb has %d bytes", len(bomb))
 			}
 			message = nil
