@@ -4,6 +4,7 @@ package rpc_test
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -54,7 +55,10 @@ func TestAServerThatRunsOutOfDescriptorsRecovers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Start(); err != nil {
+	if err := server.Start(); errors.Is(err, syscall.ENOEXEC) {
+		in.Close()
+		t.Skip("an emulator runs this test, and the system cannot start its program by itself")
+	} else if err != nil {
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(out)
