@@ -260,7 +260,7 @@ func (c *serverConn) serve(ctx *callContext, call *serverCall) (out reply, err e
 type result struct {
 	b    []byte
 	cuts []codec.Cut
-	room int // from which size on something may be a cut; 0 for never
+	room int // bytes from which on a string or binary may be a cut
 }
 
 // run runs a plain handler in the protocol of the call.
