@@ -67,6 +67,7 @@ var House = Rules{
 		{"rpc/internal/overload", nil},
 		{"rpc", []string{"rpc/transport/...", "rpc/internal/...", "codec", "wire/thriftwire/...", "diag"}},
 		{"rpc/certs", nil},
+		{"rpc/resolve", nil},
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},
 		{"gen", []string{"schema", "diag"}},
