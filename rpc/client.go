@@ -35,6 +35,7 @@ type Client struct {
 	buffers          bufferPool
 	transformer      header.Transformer
 	seq              atomic.Int32  // of the last call
+	chain            Caller        // the interceptors and the client behind them; nil without
 	dialing          chan struct{} // holds a token; a lock that waiting for can be given up
 
 	// Of HTTP, instead of the connections below.
@@ -62,6 +63,9 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 	}
 	if err := c.opt.form.check(); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
+	}
+	if len(c.opt.interceptors) > 0 {
+		c.chain = Intercepted(bareClient{c}, c.target(), c.opt.interceptors...)
 	}
 	if c.opt.form.dialect == transport.HTTP {
 		if err := c.newHTTP(); err != nil {
@@ -103,6 +107,14 @@ func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 			defer cancel()
 		}
 	}
+	if c.chain != nil {
+		return c.chain.Invoke(ctx, call)
+	}
+	return c.invoke(ctx, call)
+}
+
+// invoke makes one call, behind the interceptors.
+func (c *Client) invoke(ctx context.Context, call *Invocation) error {
 	if err := ctx.Err(); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
@@ -110,6 +122,7 @@ func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 	if call.Service != "" {
 		p.name = call.Service + separator + call.Method
 	}
+	p.wanted = wantedHeaders(ctx, &c.opt.form)
 	if err := c.encode(ctx, p); err != nil {
 		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
 	}
@@ -146,6 +159,7 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 	case p.reply == nil: // oneway
 		return nil
 	}
+	p.wanted.set(p.replyHeads)
 	return p.result()
 }
 

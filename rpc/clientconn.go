@@ -25,7 +25,8 @@ type pendingCall struct {
 	request    *buffer
 	heads      []transport.Pair // that HTTP has beside the message
 	seq        int32
-	heard      uint64 // reads that the connection had done when the call was queued
+	heard      uint64        // reads that the connection had done when the call was queued
+	wanted     *ReplyHeaders // where the caller wants the headers of the reply, nil for nowhere
 	done       chan struct{}
 
 	// Guarded by the connection's mutex until done is closed.
@@ -33,12 +34,13 @@ type pendingCall struct {
 	ended     bool // done is closed
 	abandoned bool // the caller has gone; a reply is dropped
 
-	err       error
-	replyType thriftwire.MessageType
-	reply     []byte           // in the protocol of form
-	form      form             // of the reply
-	status    *BizStatus       // that the reply carries, nil for none
-	block     *transport.Block // that reply is a view of, unless it was compressed
+	err        error
+	replyType  thriftwire.MessageType
+	reply      []byte           // in the protocol of form
+	form       form             // of the reply
+	status     *BizStatus       // that the reply carries, nil for none
+	block      *transport.Block // that reply is a view of, unless it was compressed
+	replyHeads *metadata        // if they are wanted
 }
 
 // clientConn is one connection of a Client.
@@ -322,6 +324,9 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	}
 	p.replyType, p.reply, p.form, p.block = m.Type, message[n:], f, block
 	p.status = readBizStatus(h.strings)
+	if p.wanted != nil {
+		p.replyHeads = h.copyOfReply()
+	}
 	handed = true
 	cc.end(p, nil)
 	return nil

@@ -112,6 +112,9 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 		return &Error{Stage: StageRead, Method: method, Sent: true, Err: errors.New("the server has sent no reply")}
 	}
 	p.block, p.form.dialect = answer.Block, c.opt.form.dialect
+	if p.wanted != nil {
+		p.wanted.set(headsOfReply(answer.Header))
+	}
 	if err := p.openReply(answer.Message); err != nil {
 		p.block.Release()
 		return &Error{Stage: StageRead, Method: method, Sent: true, Err: err}

@@ -148,15 +148,10 @@ func (x *callContext) metadata() *metadata {
 	if in != nil {
 		return in
 	}
-	in = &metadata{headers: map[string]string{}, ints: map[ttheader.IntKey]string{}}
+	in = new(metadata)
 	x.conn.mu.Lock()
 	if x.call.generation() == x.generation {
-		for k, v := range x.call.heads.all() {
-			in.headers[k] = v
-		}
-		for k, v := range x.call.heads.ints.All() {
-			in.ints[k] = string(v)
-		}
+		in = x.call.heads.copyOf()
 	}
 	x.conn.mu.Unlock()
 	x.mu.Lock()
@@ -168,15 +163,11 @@ func (x *callContext) metadata() *metadata {
 }
 
 // Header returns a header of the call: one of that name, or the transient
-// metadata of that key. Headers that are first asked for when the call has
-// been answered are gone.
+// metadata of that key. Where there is none of exactly that name, one counts whose name differs in case
+// or has - for _, because HTTP does not keep these. Headers that are first
+// asked for when the call has been answered are gone.
 func (i CallInfo) Header(key string) (string, bool) {
-	m := i.x.metadata()
-	if v, ok := m.headers[key]; ok {
-		return v, true
-	}
-	v, ok := m.headers[transientPrefix+key]
-	return v, ok
+	return i.x.metadata().find("", key)
 }
 
 // Headers yields all headers under their names on the wire, in no order.
@@ -196,10 +187,9 @@ func (i CallInfo) IntHeader(key ttheader.IntKey) (string, bool) {
 	return v, ok
 }
 
-// Persistent returns the persistent metadata of that key.
+// Persistent returns the persistent metadata of that key, which Header's rule finds too.
 func (i CallInfo) Persistent(key string) (string, bool) {
-	v, ok := i.x.metadata().headers[persistentPrefix+key]
-	return v, ok
+	return i.x.metadata().find(persistentPrefix, key)
 }
 
 // SetReplyHeader sets a header of the reply, in dialects whose replies have
@@ -314,7 +304,10 @@ func requestHeads(ctx context.Context, d transport.Dialect) outHeads {
 // more than what the handler's own call brought.
 func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
 	add := func(key, value string) {
-		if !slices.ContainsFunc(h.pairs, func(p transport.Pair) bool { return p.Key == key }) {
+		own, persistent := strings.CutPrefix(key, persistentPrefix)
+		if !slices.ContainsFunc(h.pairs, func(p transport.Pair) bool {
+			return p.Key == key || persistent && sameKey(p.Key, persistentPrefix, own)
+		}) {
 			h.pairs = append(h.pairs, transport.Pair{Key: key, Value: value})
 		}
 	}

@@ -82,6 +82,9 @@ type clientOptions struct {
 	dial        func(ctx context.Context, network, address string) (net.Conn, error)
 	url         string // with HTTP
 	http2       bool
+
+	interceptors []ClientInterceptor
+	service      string // that is called
 }
 
 func defaultServerOptions() serverOptions {

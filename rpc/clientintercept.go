@@ -1,0 +1,74 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+// This file holds what stands between a caller and the calls of its client.
+
+// Target is whom a [Caller] calls.
+type Target struct {
+	Service          string // its name, which [ServiceName] says; "" if nobody has
+	Network, Address string // those of [Dial]
+	Dialect          transport.Dialect
+}
+
+// ClientInterceptor stands around a call: it makes it by next, with a context made from
+// ctx, and returns the error of that or its own. It may make the call again or not at
+// all; each time the arguments are encoded again. It must not change call, which next may be given a
+// changed copy of. Interceptors run on the goroutine of the caller, are
+// safe for concurrent use, and know nothing of the attempts that lie behind next.
+type ClientInterceptor func(ctx context.Context, call *Invocation, to Target, next Caller) error
+
+// InterceptCalls adds interceptors to a client, which see calls after those added
+// before. The limit of [CallTimeout] is set when they see a call.
+func InterceptCalls(interceptors ...ClientInterceptor) ClientOption {
+	return clientOption(func(o *clientOptions) { o.interceptors = append(o.interceptors, interceptors...) })
+}
+
+// ServiceName names the service that a client calls, for its interceptors. It
+// is not sent: see [Multiplexed] for that.
+func ServiceName(name string) ClientOption {
+	return clientOption(func(o *clientOptions) { o.service = name })
+}
+
+// Intercepted returns a Caller whose calls the interceptors see in their order
+// before c makes them.
+func Intercepted(c Caller, to Target, interceptors ...ClientInterceptor) Caller {
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		c = &intercepted{interceptors[i], to, c}
+	}
+	return c
+}
+
+// intercepted is a link of a chain that is made once, so that a call allocates nothing for it.
+type intercepted struct {
+	interceptor ClientInterceptor
+	to          Target
+	next        Caller
+}
+
+func (i *intercepted) Invoke(ctx context.Context, call *Invocation) error {
+	return i.interceptor(ctx, call, i.to, i.next)
+}
+
+// target returns whom the client calls.
+func (c *Client) target() Target {
+	return Target{Service: c.opt.service, Network: c.network, Address: c.address, Dialect: c.opt.form.dialect}
+}
+
+// bareClient is a client behind its interceptors.
+type bareClient struct{ *Client }
+
+func (b bareClient) Invoke(ctx context.Context, call *Invocation) error { return b.invoke(ctx, call) }
+
+// ExceptionField returns the id of the field that holds a declared exception in
+// a result struct of the binary protocol, and false if it holds a success, or nothing, as
+// the results of methods that return nothing do. An interceptor asks it in a ReadResult of its own.
+func ExceptionField(result []byte) (id int16, ok bool) {
+	t, id, n := thriftwire.ConsumeField(result)
+	return id, n > 0 && t != thriftwire.Stop && id != 0
+}
