@@ -178,6 +178,7 @@ func (p *pendingCall) result() error {
 		if err != nil {
 			return &Error{Stage: StageDecode, Method: p.invocation.Method, Sent: true, Err: err}
 		}
+		e.code = p.code
 		return e
 	}
 	if p.invocation.ReadResult == nil {
@@ -313,8 +314,17 @@ func (c *Client) adopt(nc net.Conn) (*clientConn, error) {
 func (c *Client) retire(cc *clientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == cc {
-		c.conn = nil
+	c.leave(cc)
+}
+
+// leave makes the next call use another connection than cc. c.mu is held.
+func (c *Client) leave(cc *clientConn) {
+	if c.conn != cc {
+		return
+	}
+	c.conn = nil
+	if c.opt.lost != nil {
+		go c.opt.lost() // without the locks that are held here
 	}
 }
 
@@ -322,8 +332,6 @@ func (c *Client) retire(cc *clientConn) {
 func (c *Client) remove(cc *clientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == cc {
-		c.conn = nil
-	}
+	c.leave(cc)
 	delete(c.conns, cc)
 }

@@ -39,6 +39,7 @@ type pendingCall struct {
 	reply      []byte           // in the protocol of form
 	form       form             // of the reply
 	status     *BizStatus       // that the reply carries, nil for none
+	code       string           // that an exception came with, empty for none
 	block      *transport.Block // that reply is a view of, unless it was compressed
 	replyHeads *metadata        // if they are wanted
 }
@@ -327,9 +328,21 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	if p.wanted != nil {
 		p.replyHeads = h.copyOfReply()
 	}
+	if m.Type == thriftwire.Exception {
+		p.code = h.exceptionCode()
+	}
 	handed = true
 	cc.end(p, nil)
 	return nil
+}
+
+// exceptionCode returns the code that an exception comes with, empty for none.
+func (h *heads) exceptionCode() string {
+	code, ok := h.pairs.Get(keyExceptionCode)
+	if !ok {
+		code, _ = h.strings.Get(keyExceptionCode)
+	}
+	return string(code)
 }
 
 // closing tells whether the headers of a reply say that the server is stopping.

@@ -111,7 +111,7 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 	if answer.Block == nil {
 		return &Error{Stage: StageRead, Method: method, Sent: true, Err: errors.New("the server has sent no reply")}
 	}
-	p.block, p.form.dialect = answer.Block, c.opt.form.dialect
+	p.block, p.form.dialect, p.code = answer.Block, c.opt.form.dialect, answer.Header.Get(keyExceptionCode)
 	if p.wanted != nil {
 		p.wanted.set(headsOfReply(answer.Header))
 	}

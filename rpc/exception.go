@@ -16,6 +16,24 @@ import (
 type ApplicationException struct {
 	Message string
 	Type    int32
+	code    string // fbthrift's, which came in a header beside the exception; empty for none
+}
+
+// keyExceptionCode is the header that says more closely than the type why a
+// server has not answered otherwise.
+const keyExceptionCode = "ex"
+
+// Refused reports whether the server said that it has not begun to run the
+// call, so that repeating it elsewhere is safe. fbthrift's codes say so (overload, full queues and time in
+// them, quota, stopping), and the type LoadShedding does, where headers carry no code.
+func (e *ApplicationException) Refused() bool {
+	switch e.code {
+	case "1", "5", "15", "22", "32":
+		return true
+	case "":
+		return e.Type == LoadShedding
+	}
+	return false
 }
 
 // The types of an [ApplicationException]. Those from LoadShedding on are

@@ -79,6 +79,7 @@ type clientOptions struct {
 	maxPending  int
 	dialTimeout time.Duration
 	callTimeout time.Duration
+	lost        func() // told when new calls use a connection no longer
 	dial        func(ctx context.Context, network, address string) (net.Conn, error)
 	url         string // with HTTP
 	http2       bool
@@ -310,6 +311,11 @@ func Logger(l *slog.Logger) ServerOption {
 	return serverOption(func(o *serverOptions) { o.logger = l })
 }
 
+// Framed makes a client speak framed binary, which is the default.
+func Framed() ClientOption {
+	return clientOption(func(o *clientOptions) { o.form.dialect, o.form.flags = transport.Framed, 0 })
+}
+
 // Unframed makes a client speak unframed binary, as Apache's buffered
 // transport does. The default is framed.
 func Unframed() ClientOption {
@@ -355,6 +361,13 @@ func DialTimeout(d time.Duration) ClientOption {
 // which means no limit.
 func CallTimeout(d time.Duration) ClientOption {
 	return clientOption(func(o *clientOptions) { o.callTimeout = d })
+}
+
+// Disconnected is told whenever new calls no longer use the connection that they used: it has failed, it was given
+// up, or its server has said that it leaves. Calls that run on it may go on. The next call
+// makes a new connection, as ever. f must not wait, and is not told of calls over HTTP or of Close.
+func Disconnected(f func()) ClientOption {
+	return clientOption(func(o *clientOptions) { o.lost = f })
 }
 
 // Dialer replaces net.Dialer as the way to make a connection.

@@ -138,7 +138,7 @@ func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, c
 	buf := c.srv.buffers.get()
 	pairs := c.goodbye(more)
 	if call.form.carriesPairs() {
-		pairs = append(pairs, transport.Pair{Key: "ex", Value: strconv.Itoa(code)})
+		pairs = append(pairs, transport.Pair{Key: keyExceptionCode, Value: strconv.Itoa(code)})
 	}
 	b, message := call.form.begin(buf.b, thriftwire.Exception, call.name, call.seq, outHeads{pairs: pairs})
 	b, err := call.form.appendStruct(b, e.append(nil))

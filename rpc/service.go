@@ -25,7 +25,8 @@ type Invocation struct {
 	Oneway  bool
 
 	// AppendArgs appends the args struct in the binary protocol. It runs
-	// once, before Invoke returns. nil sends an empty struct.
+	// before Invoke returns: once, or again, with the same result and never twice at a time, for each
+	// further attempt of a Caller that repeats calls. nil sends an empty struct.
 	AppendArgs func(dst []byte) ([]byte, error)
 	// ReadResult decodes the result struct at the front of b. It runs at most
 	// once, before Invoke returns; b is valid until it returns. nil ignores
