@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // This file holds the context that a handler gets, and what it says of its call.
@@ -33,6 +34,8 @@ type callContext struct {
 	in       *metadata            // read from the call's headers when first asked for
 	out      []transport.Pair     // to be sent with the reply
 	closed   bool                 // the reply has been encoded
+	inner    context.Context      // that interceptors made for the handler; nil if there are none
+	declared int16                // the field of the declared exception in the reply, 0 for none
 }
 
 // contextOf returns the context of the call of that generation, or nil if it
@@ -184,6 +187,18 @@ func (i CallInfo) Method() string { return i.x.method.Name }
 // Service returns the name of the service that has the method.
 func (i CallInfo) Service() string { return i.x.method.service }
 
+// Known reports whether the method stands in its service's list: the names of those that
+// [Service].Unknown serves are the clients' choice, and may be any number.
+func (i CallInfo) Known() bool { return !i.x.method.unknown }
+
+// Declared returns the field of the result struct that holds the declared
+// exception which the call has been answered with, for interceptors whose call has ended.
+func (i CallInfo) Declared() (field int16, ok bool) {
+	i.x.mu.Lock()
+	defer i.x.mu.Unlock()
+	return i.x.declared, i.x.declared != 0
+}
+
 // Remote returns the client's address.
 func (i CallInfo) Remote() net.Addr { return i.x.conn.remote }
 
@@ -229,6 +244,20 @@ func (x *callContext) whenFinished(ended func(error)) {
 	}
 }
 
+// noteField notes for interceptors which field of its result a call is answered with.
+func (x *callContext) noteField(f *form, result []byte) {
+	id, ok := ExceptionField(result)
+	if f.protocol != 0 {
+		field, n := f.protocol.ConsumeField(result, 0)
+		id, ok = field.ID, n > 0 && field.Type != thriftwire.Stop && field.ID != 0
+	}
+	if ok {
+		x.mu.Lock()
+		x.declared = id
+		x.mu.Unlock()
+	}
+}
+
 // intercept asks the interceptors in their order.
 func (s *Server) intercept(x *callContext) (context.Context, error) {
 	var ctx context.Context = x
@@ -243,6 +272,11 @@ func (s *Server) intercept(x *callContext) (context.Context, error) {
 		if inner != nil {
 			ctx = inner
 		}
+	}
+	if len(s.opt.interceptors) > 0 {
+		x.mu.Lock()
+		x.inner = ctx
+		x.mu.Unlock()
 	}
 	return ctx, nil
 }

@@ -22,6 +22,16 @@
 // shared by all connections, and take calls by their [Priority]. The handler's context
 // carries deadline and cancellation, and [Info] tells of the call's headers and peer.
 //
+// # What travels with a call
+//
+// A call that a handler makes with its context keeps the deadline, what is left of it, and the
+// priority and persistent metadata ([WithPersistent]) of the handler's own call; headers
+// ([WithHeader]) are for the next server alone. THeader, TTHeader and HTTP carry all that;
+// behind framed and unframed messages, which have no headers, a service starts anew with its own limits. [Detach] keeps
+// the metadata for work that outlives the call, [WithReplyHeaders] has what came back.
+//
+// [Intercept] and [InterceptCalls] stand around the calls of servers and clients.
+//
 // # Errors
 //
 // A handler's declared exception travels in the result struct. Everything

@@ -60,6 +60,13 @@ func (c *serverConn) readHeads(call *serverCall) {
 		}
 		call.heads.given = c.sticky
 	case transport.TTHeader:
+		if call.heads.strings.Len() > 0 {
+			for key, value := range call.heads.strings.All() {
+				if k := string(key); k == keyPriority || k == keyQueueTimeout {
+					call.readHead(k, value)
+				}
+			}
+		}
 		if call.heads.ints.Len() > 0 {
 			if text, ok := call.heads.ints.Get(ttheader.RPCTimeout); ok {
 				call.timeout = milliseconds(text)
@@ -75,14 +82,22 @@ func (c *serverConn) readHeads(call *serverCall) {
 func (call *serverCall) readHead(key string, value []byte) {
 	switch key {
 	case keyPriority:
-		if len(value) == 1 && '0' <= value[0] && value[0] <= '4' {
-			call.priority = Priority(value[0]-'0') + 1
+		if p, ok := parsePriority(value); ok {
+			call.priority = p
 		}
 	case keyClientTimeout:
 		call.timeout = milliseconds(value)
 	case keyQueueTimeout:
 		call.patience = milliseconds(value)
 	}
+}
+
+// parsePriority reads the header of a priority.
+func parsePriority[T string | []byte](value T) (Priority, bool) {
+	if len(value) != 1 || value[0] < '0' || value[0] > '4' {
+		return 0, false
+	}
+	return Priority(value[0]-'0') + 1, true
 }
 
 // keep remembers the persistent headers of a frame for the calls that follow
@@ -275,6 +290,25 @@ func WithPersistent(ctx context.Context, key, value string) context.Context {
 	return with(ctx, key, value, true)
 }
 
+// WithCallPriority returns a context whose calls ask the server for a priority, in
+// the dialects that have headers. What a call asks for goes on to the
+// servers behind, as persistent metadata does; a priority out of range asks for none.
+func WithCallPriority(ctx context.Context, p Priority) context.Context {
+	if p < HighImportant || p > BestEffort {
+		return ctx
+	}
+	return WithHeader(ctx, keyPriority, string('0'+byte(p-HighImportant)))
+}
+
+// Detach returns a context for work that outlives a call: one that does not end, and whose calls carry what
+// those of the handler's context would, but for the deadline. It must be made before the call is answered.
+func Detach(ctx context.Context) context.Context {
+	if info, ok := Info(ctx); ok {
+		info.x.metadata() // which reads the headers while they are there
+	}
+	return context.WithoutCancel(ctx)
+}
+
 func with(ctx context.Context, key, value string, persistent bool) context.Context {
 	parent, _ := ctx.Value(outgoingKey{}).(*outgoing)
 	return context.WithValue(ctx, outgoingKey{}, &outgoing{parent, key, value, persistent})
@@ -316,7 +350,7 @@ func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
 		switch {
 		case set.persistent:
 			add(persistentPrefix+set.key, set.value)
-		case d == transport.TTHeader:
+		case d == transport.TTHeader && set.key != keyPriority:
 			add(transientPrefix+set.key, set.value)
 		default:
 			add(set.key, set.value)
@@ -324,7 +358,7 @@ func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
 	}
 	if info, ok := Info(ctx); ok {
 		for key, value := range info.Headers() {
-			if strings.HasPrefix(key, persistentPrefix) {
+			if _, asked := parsePriority(value); strings.HasPrefix(key, persistentPrefix) || key == keyPriority && asked {
 				add(key, value)
 			}
 		}

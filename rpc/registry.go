@@ -132,7 +132,7 @@ func (r *registry) askUnknown(name string, oneway bool) *Method {
 	}
 	if m := answerUnknown(found, method, oneway); m != nil && m.choose() != formNone {
 		own := *m // it may serve other calls, too
-		own.Name, own.service, own.form = method, found.Name, own.choose()
+		own.Name, own.service, own.form, own.unknown = method, found.Name, own.choose(), true
 		return &own
 	}
 	return nil

@@ -23,10 +23,15 @@ type Responder struct {
 	generation uint64
 }
 
-// Context returns the context of the call, as a plain handler would get it. It
-// has ended if the call has been answered.
+// Context returns the context of the call, as a plain handler would get it: as
+// interceptors have made it. It has ended if the call has been answered.
 func (r Responder) Context() context.Context {
 	if x := r.conn.contextOf(r.call, r.generation); x != nil {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		if x.inner != nil {
+			return x.inner
+		}
 		return x
 	}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -61,6 +61,9 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 		return reply{}, err
 	}
 	buf.b = r.b
+	if ctx != nil && len(c.srv.opt.interceptors) > 0 {
+		ctx.noteField(&call.form, firstOf(r, body))
+	}
 	pairs := c.replyPairs(ctx) // which the handler may have set
 	if len(pairs) > 0 && call.form.hasHeaders() {
 		buf, message = c.rehead(call, buf, body, pairs, r.cuts)
@@ -77,6 +80,14 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 		return reply{}, err
 	}
 	return out, nil
+}
+
+// firstOf returns the bytes that a result starts with.
+func firstOf(r *result, body int) []byte {
+	if len(r.cuts) > 0 && r.cuts[0].Offset == body {
+		return r.cuts[0].Data
+	}
+	return r.b[body:]
 }
 
 // rehead returns a reply whose body stands in old from body on behind a head with headers.

@@ -79,6 +79,7 @@ type Method struct {
 	typed   typedForms
 	form    methodForm
 	service string // that has the method
+	unknown bool   // it is of Service.Unknown
 	err     error  // why the method cannot be served; Register reports it
 }
 

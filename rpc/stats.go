@@ -1,8 +1,12 @@
 package rpc
 
-import "sync/atomic"
+import (
+	"maps"
+	"slices"
+	"sync/atomic"
+)
 
-// This file holds what a server counts.
+// This file holds what servers and clients count.
 
 // counters are what a server has counted since it was made.
 type counters struct {
@@ -30,6 +34,31 @@ type Stats struct {
 	HTTPRefused    int64 // requests over HTTP that hold no message that can be answered
 	Broken         int64 // connections that were closed for what the client sent
 	SlowClients    int64 // connections that were closed because the client did not read
+}
+
+// Stopping reports whether the server takes no more calls, because Shutdown or
+// Close was called.
+func (s *Server) Stopping() bool { return s.stopping.Load() }
+
+// ClientStats is what a client holds at the moment.
+type ClientStats struct {
+	Connections int // open; not counted over HTTP
+	Pending     int // calls that wait for their end
+}
+
+// Stats returns the client's statistics. The numbers may be of slightly
+// different moments.
+func (c *Client) Stats() ClientStats {
+	c.mu.Lock()
+	conns := slices.Collect(maps.Keys(c.conns))
+	c.mu.Unlock()
+	out := ClientStats{Connections: len(conns), Pending: int(c.posts.Load())}
+	for _, cc := range conns {
+		cc.mu.Lock()
+		out.Pending += cc.live
+		cc.mu.Unlock()
+	}
+	return out
 }
 
 // Stats returns the server's statistics. The numbers are read one after
