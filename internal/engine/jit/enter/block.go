@@ -1,0 +1,12 @@
+package enter
+
+// StackSize is the number of bytes of stack that code may use. The assembly
+// holds the same number.
+const StackSize = 2048
+
+// Words is the number of words of a Block.
+const Words = 32
+
+// Block is what Go and code tell each other. Who makes code says what its words
+// are; none of them is a Go pointer (invariant 3).
+type Block [Words]uint64

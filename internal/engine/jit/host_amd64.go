@@ -1,0 +1,10 @@
+package jit
+
+import (
+	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/enter"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/isa/amd64"
+)
+
+// newMachine returns a machine for this processor.
+func newMachine() asm.Machine { return amd64.New(amd64.Features{AVX2: enter.AVX2()}) }
