@@ -77,6 +77,7 @@ type group struct {
 	load     point
 	dialects map[string]string // of contestants
 	servers  map[string]string
+	clients  map[string]string // of rpc-both; its time counts too
 }
 
 // groups returns all groups of a family, or those of a short run.
@@ -122,7 +123,7 @@ func (f *family) group(shape string, load point) *group {
 // job is what the generator is to do with one contestant.
 func (g *group) job(contestant string, warmup, window time.Duration) job {
 	return job{
-		Dialect: g.dialects[contestant], Calls: []calls{{Shape: g.shape}},
+		Dialect: g.dialects[contestant], Client: g.clients[contestant], Calls: []calls{{Shape: g.shape}},
 		Connections: g.load.connections, Depth: g.load.depth, Warmup: warmup, Duration: window,
 	}
 }
@@ -173,7 +174,7 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 	}
 	var results []harness.Result
 	for _, name := range names {
-		r := summary(name, outcomes[name])
+		r := summary(name, outcomes[name], g.clients != nil)
 		if _, isGo := goServers[g.servers[name]]; isGo && l.memory {
 			var err error
 			if r.Memory, err = l.allocations(g, name); err != nil {
@@ -222,10 +223,14 @@ func (l *lab) check(g *group, name string) error {
 	return err
 }
 
-// summary takes the medians of the rounds.
-func summary(name string, rounds []outcome) harness.Result {
+// summary takes the medians of the rounds: of the server's processor time, or of that of
+// both sides.
+func summary(name string, rounds []outcome, both bool) harness.Result {
 	var cpu, p50, p99, rate, busy []float64
 	for _, o := range rounds {
+		if both {
+			o.Server += o.Own
+		}
 		cpu = append(cpu, o.perCall())
 		p50 = append(p50, float64(o.Latency.P50))
 		p99 = append(p99, float64(o.Latency.P99))

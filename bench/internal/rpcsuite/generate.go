@@ -20,6 +20,7 @@ type job struct {
 	Address     string
 	PID         int    // of the server
 	Dialect     string // framed, ttheader, theader or grpc
+	Client      string // the library whose client calls, instead of the generator's own
 	InOrder     bool   // tell the server that replies must keep the order
 	Calls       []calls
 	Connections int
@@ -93,7 +94,10 @@ func (g *generator) run(j *job) (outcome, error) {
 		g.held, err = hold(j)
 		return outcome{}, err
 	case j.Dialect == "grpc":
-		return runGRPC(j)
+		j.Client = "grpc"
+	}
+	if j.Client != "" {
+		return runClients(j)
 	}
 	return runThrift(j)
 }

@@ -12,7 +12,8 @@ import (
 // hold opens the connections of a job and makes a call on each.
 func hold(j *job) ([]io.Closer, error) {
 	if j.Dialect == "grpc" {
-		return openGRPC(j, grpcCall(j.Calls[0].Shape))
+		_, held, err := openGRPC(j)
+		return held, err
 	}
 	call, err := frame(j.Dialect, j.Calls[0])
 	if err != nil {

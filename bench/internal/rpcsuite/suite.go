@@ -12,7 +12,7 @@ import (
 func Suite() harness.Suite {
 	return harness.Suite{
 		Name:  "rpc",
-		About: "servers: processor time per request, memory of idle connections, order of replies, overload",
+		About: "servers and clients: processor time per request, memory of idle connections, order of replies, overload",
 		Drive: drive,
 	}
 }
@@ -43,7 +43,7 @@ func drive(out io.Writer, o harness.Options, report *harness.Report) (err error)
 		l.pace = pace{rounds: o.Timing.Rounds, window: max(o.Timing.Slice, 10*time.Millisecond)}
 	}
 	for _, work := range []func(harness.Options, *harness.Report) error{
-		l.cpuWork, l.largeWork, l.idleWork, l.mixWork, l.overloadWork, l.queueWork,
+		l.cpuWork, l.bothWork, l.largeWork, l.idleWork, l.mixWork, l.overloadWork, l.queueWork,
 	} {
 		if err := work(o, report); err != nil {
 			return err
