@@ -33,6 +33,7 @@ type Client struct {
 	network, address string
 	blocks           transport.Pool
 	buffers          bufferPool
+	calls            sync.Pool // of *pendingCall
 	transformer      header.Transformer
 	seq              atomic.Int32  // of the last call
 	chain            Caller        // the interceptors and the client behind them; nil without
@@ -118,7 +119,7 @@ func (c *Client) invoke(ctx context.Context, call *Invocation) error {
 	if err := ctx.Err(); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
-	p := &pendingCall{invocation: call, name: call.Method, done: make(chan struct{})}
+	p := c.newCall(call)
 	if call.Service != "" {
 		p.name = call.Service + separator + call.Method
 	}
@@ -144,7 +145,18 @@ func (c *Client) invoke(ctx context.Context, call *Invocation) error {
 	}
 }
 
-// wait waits for the end of a call and reads its result.
+// newCall returns the state of a call, perhaps that of one which has ended.
+func (c *Client) newCall(call *Invocation) *pendingCall {
+	p, ok := c.calls.Get().(*pendingCall)
+	if !ok {
+		p = &pendingCall{done: make(chan struct{}, 1)}
+	}
+	p.invocation, p.name = call, call.Method
+	return p
+}
+
+// wait waits for the end of a call and reads its result. The state of a call that has
+// ended goes to the next one.
 func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error {
 	select {
 	case <-p.done:
@@ -152,7 +164,16 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 		if sent, abandoned := cc.abandon(p, ctx.Err()); abandoned {
 			return &Error{Stage: StageWait, Method: p.invocation.Method, Sent: sent, Err: ctx.Err()}
 		}
+		<-p.done
 	}
+	err := p.outcome()
+	*p = pendingCall{done: p.done}
+	c.calls.Put(p)
+	return err
+}
+
+// outcome returns what a call that has ended came to.
+func (p *pendingCall) outcome() error {
 	switch {
 	case p.err != nil:
 		return p.err

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -18,7 +20,8 @@ import (
 // This file holds a client's connection: sending requests and matching replies.
 
 // pendingCall is a call from its encoding to its end. The connection ends it
-// by closing done, after it has set err or the reply.
+// by a token in done, after it has set err or the reply; then it does not touch
+// it any more, so that another call may have it.
 type pendingCall struct {
 	invocation *Invocation
 	name       string // as sent
@@ -27,11 +30,11 @@ type pendingCall struct {
 	seq        int32
 	heard      uint64        // reads that the connection had done when the call was queued
 	wanted     *ReplyHeaders // where the caller wants the headers of the reply, nil for nowhere
-	done       chan struct{}
+	done       chan struct{} // has room for the token
 
-	// Guarded by the connection's mutex until done is closed.
+	// Guarded by the connection's mutex until the call has ended.
 	sending   bool // a writer has taken request, which may be on its way
-	ended     bool // done is closed
+	ended     bool
 	abandoned bool // the caller has gone; a reply is dropped
 
 	err        error
@@ -53,19 +56,21 @@ type clientConn struct {
 	client *Client
 	nc     net.Conn
 
+	out   outQueue      // the writer's
+	heard atomic.Uint64 // reads that brought something
+
 	mu      sync.Mutex
 	err     error // why the connection has ended
 	pending map[int32]*pendingCall
 	queue   []*pendingCall
 	writing bool
 	live    int
-	oneway  int    // of live
-	retired bool   // new calls use another connection
-	heard   uint64 // reads that brought something
+	oneway  int  // of live
+	retired bool // new calls use another connection
 }
 
 func newClientConn(c *Client, nc net.Conn) *clientConn {
-	return &clientConn{client: c, nc: nc, pending: map[int32]*pendingCall{}}
+	return &clientConn{client: c, nc: nc, out: outQueue{pool: &c.buffers}, pending: map[int32]*pendingCall{}}
 }
 
 // errAbandoned ends a connection on which nobody waits any more.
@@ -84,7 +89,7 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	if cc.pending[p.seq] != nil { // after 2³² calls an old one may still wait
 		return false, ErrTooManyCalls
 	}
-	p.heard = cc.heard
+	p.heard = cc.heard.Load()
 	if p.invocation.Oneway {
 		cc.oneway++
 	} else {
@@ -106,11 +111,11 @@ func (cc *clientConn) end(p *pendingCall, err error) {
 	}
 	p.ended = true
 	p.err = err
-	close(p.done)
 	if !p.abandoned {
 		cc.leave(p)
 		cc.endIfUnused()
 	}
+	p.done <- struct{}{}
 }
 
 // leave notes that nobody waits for a call any more. cc.mu is held.
@@ -131,53 +136,61 @@ func (cc *clientConn) endIfUnused() {
 // write sends what is queued until nothing is. It runs on its own goroutine
 // and not on a caller's, which must be able to leave when its context ends.
 func (cc *clientConn) write() {
-	var batch []*pendingCall
+	var oneway []*pendingCall // of what is being sent: they end with that, others with their replies
 	for {
-		cc.mu.Lock()
-		batch, cc.queue = cc.queue, batch[:0]
-		if len(batch) == 0 || cc.err != nil {
-			cc.writing = false
-			cc.mu.Unlock()
+		runtime.Gosched() // whoever is about to call joins this write
+		var more bool
+		if oneway, more = cc.take(oneway[:0]); !more {
 			return
 		}
-		for _, p := range batch {
-			p.sending = true
+		if d := cc.client.opt.writeTimeout; d > 0 {
+			cc.nc.SetWriteDeadline(time.Now().Add(d))
 		}
-		cc.mu.Unlock()
-
-		err := cc.send(batch)
+		err := cc.out.writeTo(cc.nc, 0)
+		cc.out.release()
 		if err != nil {
 			cc.fail(StageWrite, err)
 		}
-		cc.mu.Lock()
-		for _, p := range batch {
-			switch {
-			case !p.invocation.Oneway: // ends with its reply
-			case err != nil:
-				cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Sent: true, Err: err})
-			default:
-				cc.end(p, nil)
-			}
+		if len(oneway) > 0 {
+			cc.endOneway(oneway, err)
 		}
-		cc.mu.Unlock()
-		clear(batch)
 	}
 }
 
-// send writes the requests of batch with as few writes as it can.
-func (cc *clientConn) send(batch []*pendingCall) error {
-	if d := cc.client.opt.writeTimeout; d > 0 {
-		cc.nc.SetWriteDeadline(time.Now().Add(d))
+// take moves what is queued into out, and appends the oneway calls of it to
+// list. Without any, the connection has no writer from now on.
+func (cc *clientConn) take(list []*pendingCall) (oneway []*pendingCall, more bool) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if len(cc.queue) == 0 || cc.err != nil {
+		cc.writing = false
+		return nil, false
 	}
-	var out outQueue
-	out.pool = &cc.client.buffers
-	for _, p := range batch {
-		out.add(p.request)
+	for _, p := range cc.queue {
+		p.sending = true
+		cc.out.add(p.request)
 		p.request = nil
+		if p.invocation.Oneway {
+			list = append(list, p)
+		}
 	}
-	err := out.writeTo(cc.nc, 0)
-	out.release()
-	return err
+	clear(cc.queue)
+	cc.queue = cc.queue[:0]
+	return list, true
+}
+
+// endOneway ends oneway calls that have been sent, or could not be.
+func (cc *clientConn) endOneway(calls []*pendingCall, err error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	for _, p := range calls {
+		if err != nil {
+			cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Sent: true, Err: err})
+		} else {
+			cc.end(p, nil)
+		}
+	}
+	clear(calls)
 }
 
 // abandon leaves a call whose context has ended. It reports whether the
@@ -197,7 +210,7 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 	}
 	// Closing tells the server of a call that nobody waits for; a connection
 	// that is silent beyond a deadline may have lost its server.
-	if cc.live == 0 || (errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard) {
+	if cc.live == 0 || (errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard.Load()) {
 		cc.retired = true
 		cc.client.retire(cc)
 		cc.endIfUnused()
@@ -222,10 +235,11 @@ func (cc *clientConn) fail(stage Stage, err error) {
 		}
 		cc.end(p, &Error{Stage: at, Method: p.invocation.Method, Sent: p.sending, Err: err})
 	}
-	for _, p := range cc.pending {
+	for _, p := range cc.queue {
+		delete(cc.pending, p.seq) // where the two-way calls of the queue are too
 		ended(p)
 	}
-	for _, p := range cc.queue { // the oneway calls too
+	for _, p := range cc.pending {
 		ended(p)
 	}
 	cc.pending, cc.queue = nil, nil
@@ -242,9 +256,7 @@ func (cc *clientConn) read() {
 			cc.fail(StageRead, fmt.Errorf("connection lost: %w", err))
 			return
 		}
-		cc.mu.Lock()
-		cc.heard++
-		cc.mu.Unlock()
+		cc.heard.Add(1)
 		for {
 			start := in.Bytes()
 			message, n, err := scan.Next(start)
@@ -281,31 +293,34 @@ func (o *clientOptions) foreign(theirs transport.Dialect, err error) error {
 // deliver hands a reply to the call that waits for it, and the block with it.
 // An error means that the connection cannot be trusted any more.
 func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
-	handed := false
-	defer func() {
-		if !handed {
-			block.Release()
-		}
-	}()
+	handed, err := cc.hand(frame, block)
+	if !handed {
+		block.Release()
+	}
+	return err
+}
+
+// hand is deliver, but for the block of a reply that nobody takes.
+func (cc *clientConn) hand(frame []byte, block *transport.Block) (handed bool, err error) {
 	c := cc.client
 	f := form{dialect: c.opt.form.dialect}
 	var h heads
 	message, err := f.open(frame, &h, &c.transformer, c.opt.maxFrame)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if h.closing() {
 		cc.leaveAlone()
 		if f.dialect == transport.TTHeader && f.sequence == 0 {
-			return nil // it answers no call
+			return false, nil // it answers no call
 		}
 	}
 	m, n := f.envelope(message)
 	if n < 0 {
-		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
+		return false, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
 	}
 	if m.Type != thriftwire.Reply && m.Type != thriftwire.Exception {
-		return exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
+		return false, exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
 	}
 	if f.hasHeaders() {
 		m.SequenceID = int32(f.sequence) // fbthrift's servers answer that one
@@ -314,14 +329,14 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	defer cc.mu.Unlock()
 	p := cc.pending[m.SequenceID]
 	if p == nil || !p.sending {
-		return exceptionf(BadSequenceID, "reply to %q has sequence id %d, which no call has", clip(m.Name), m.SequenceID)
+		return false, exceptionf(BadSequenceID, "reply to %q has sequence id %d, which no call has", clip(m.Name), m.SequenceID)
 	}
 	if !p.answeredBy(m) {
-		return exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.name)
+		return false, exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.name)
 	}
 	delete(cc.pending, m.SequenceID)
 	if p.abandoned {
-		return nil
+		return false, nil
 	}
 	p.replyType, p.reply, p.form, p.block = m.Type, message[n:], f, block
 	p.status = readBizStatus(h.strings)
@@ -331,9 +346,8 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 	if m.Type == thriftwire.Exception {
 		p.code = h.exceptionCode()
 	}
-	handed = true
 	cc.end(p, nil)
-	return nil
+	return true, nil
 }
 
 // exceptionCode returns the code that an exception comes with, empty for none.
