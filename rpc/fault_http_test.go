@@ -152,7 +152,7 @@ func (d *noisy) Write(b []byte) (int, error) {
 // The answer may be anything but a wrong one that was not asked for: the
 // server and the others go on.
 func TestGarbageFromWebClientsHarmsNobody(t *testing.T) {
-	server, address, clients := web(t, rpc.ReadTimeout(200*time.Millisecond), rpc.IdleTimeout(time.Second))
+	server, address, clients := web(t, rpc.ReadTimeout(200*time.Millisecond), rpc.IdleTimeout(5*time.Second))
 	served := bystanders(t, address)
 	r := rand.New(rand.NewPCG(3, 1))
 	for name, opts := range clients {
