@@ -83,7 +83,7 @@ func (r refusal) reply() (*ApplicationException, int) {
 func (c *serverConn) admit(call *serverCall) refusal {
 	s := c.srv
 	call.setTimes(&s.opt)
-	if s.stopping.Load() {
+	if s.closing.Load() {
 		return refusal{cause: RefusedStopping}
 	}
 	if s.opt.overloaded != nil {

@@ -36,6 +36,13 @@ func Draining(s *Server) bool {
 	return true
 }
 
+// Leaving reports whether s has told every open connection that it stops, as
+// far as that can be told.
+func Leaving(s *Server) bool {
+	conns := s.open()
+	return s.stopping.Load() && !slices.ContainsFunc(conns, func(c *serverConn) bool { return !c.leaving.Load() })
+}
+
 // Completed returns the number of replies of s that are complete and not written.
 func Completed(s *Server) int {
 	s.mu.Lock()

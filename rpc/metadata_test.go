@@ -149,7 +149,7 @@ func TestABizStatusTooLongForHeadersIsStillOne(t *testing.T) {
 
 func TestAStoppingServerSaysSoInHeaders(t *testing.T) {
 	method, started, release := blocked()
-	server, address := listen(t, []rpc.Method{method})
+	server, address := listen(t, []rpc.Method{method}, rpc.Grace(0, 0))
 	h, tt := connect(t, address, true), connect(t, address, true)
 	h.send(callWith(t, 1, "blocked"))
 	o := ttheader.Outgoing{Flags: ttheader.OutOfOrder, SequenceID: 2}
@@ -213,7 +213,7 @@ func TestAClientLeavesAServerThatIsStopping(t *testing.T) {
 		receive(t, "the call runs", started)
 		stopped := make(chan error, 1)
 		go func() { stopped <- server.Shutdown(t.Context()) }()
-		eventually(t, "the connection drains", func() bool { return rpc.Draining(server) })
+		eventually(t, "the server says that it leaves", func() bool { return rpc.Leaving(server) })
 		close(release)
 		if err := receive(t, "the call is answered", answered); err != nil {
 			t.Errorf("%s: %v", name, err)

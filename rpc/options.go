@@ -51,6 +51,7 @@ type serverOptions struct {
 	readTimeout   time.Duration
 	idleTimeout   time.Duration
 	maxAge        time.Duration
+	grace, quiet  time.Duration // of Shutdown
 	maxHead       int
 	logger        *slog.Logger
 	interceptors  []Interceptor
@@ -97,6 +98,8 @@ func defaultServerOptions() serverOptions {
 		maxMemory:   1 << 30,
 		readTimeout: time.Minute,
 		maxHead:     64 << 10,
+		grace:       3 * time.Second,
+		quiet:       500 * time.Millisecond,
 
 		workers:      max(64, 16*runtime.GOMAXPROCS(0)),
 		extra:        [5]int{2, 2, 2, 0, 2},
@@ -293,6 +296,18 @@ func IdleTimeout(d time.Duration) ServerOption {
 // of dialects that can say so are told, and go elsewhere: that is how load moves to new servers.
 func MaxConnectionAge(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxAge = max(d, 0) })
+}
+
+// Grace sets how long Shutdown goes on serving connections that are open, so
+// that clients can learn that the server leaves and lose no call: each of them until its client has
+// closed it or sent nothing for the time quiet, and none longer than longest.
+// The default is 3 s and 500 ms. With 0 and 0 calls are refused as soon as Shutdown begins.
+//
+// Clients of framed and unframed messages cannot be told. What they send while the server
+// closes a quiet connection is lost, as with any server; handing connections over
+// to a new process, as package handover does, loses nothing.
+func Grace(longest, quiet time.Duration) ServerOption {
+	return serverOption(func(o *serverOptions) { o.grace, o.quiet = max(longest, 0), max(quiet, 0) })
 }
 
 // MaxHeaderSize limits the headers of a message of THeader or TTHeader, in

@@ -32,6 +32,7 @@ type Server struct {
 	epoch    time.Time // of its clock
 	registry atomic.Pointer[registry]
 	stopping atomic.Bool                // by Shutdown or Close; set with mu held
+	closing  atomic.Bool                // and calls are refused
 	inFlight atomic.Int64               // calls admitted that have not left
 	memory   atomic.Int64               // bytes of requests in flight and replies that wait to be sent
 	favoured atomic.Pointer[serverConn] // the one that may exceed MaxMemory
@@ -56,7 +57,7 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	conns     map[*serverConn]struct{} // with those that are being refused
 	served    int                      // conns without those that are being refused
-	empty     chan struct{}            // closed once the server is stopping and no connection is left
+	empty     chan struct{}            // closed once the server is stopping and no listener and connection is left
 }
 
 // NewServer returns a server without services. See the ServerOption and
@@ -135,6 +136,7 @@ func (s *Server) Serve(l net.Listener) error {
 	defer func() {
 		s.mu.Lock()
 		delete(s.listeners, l)
+		s.checkEmpty()
 		s.mu.Unlock()
 	}()
 
@@ -168,14 +170,10 @@ const maxRefusing = 64
 // start makes nc a connection of the server.
 func (s *Server) start(nc net.Conn) {
 	s.mu.Lock()
-	refuse := s.served >= s.opt.maxConns
-	if s.stopping.Load() || (refuse && len(s.conns)-s.served >= maxRefusing) {
+	refuse, late := s.served >= s.opt.maxConns, s.tooLate()
+	if late || (refuse && len(s.conns)-s.served >= maxRefusing) {
 		s.mu.Unlock()
-		nc.Close()
-		if !s.stopping.Load() {
-			s.counts.refused[RefusedConnection].Add(1)
-			s.opt.logger.Warn("rpc: connection refused", "remote", nc.RemoteAddr(), "reason", "too many connections")
-		}
+		s.reject(nc, late)
 		return
 	}
 	c := newServerConn(s, nc, refuse)
@@ -183,9 +181,33 @@ func (s *Server) start(nc net.Conn) {
 	if !refuse {
 		s.served++
 	}
+	stopping := s.stopping.Load()
 	s.mu.Unlock()
 	s.counts.conns.Add(1)
+	if stopping {
+		c.drain()
+	}
 	go c.loop()
+}
+
+// tooLate reports whether the server takes no more connections. While it only
+// has begun to stop, it takes those that had been made for it. s.mu is held.
+func (s *Server) tooLate() bool {
+	select {
+	case <-s.empty:
+		return true
+	default:
+		return s.closing.Load()
+	}
+}
+
+// reject closes a connection that is not served.
+func (s *Server) reject(nc net.Conn, late bool) {
+	nc.Close()
+	if !late {
+		s.counts.refused[RefusedConnection].Add(1)
+		s.opt.logger.Warn("rpc: connection refused", "remote", nc.RemoteAddr(), "reason", "too many connections")
+	}
 }
 
 // remove forgets a connection that has ended.
@@ -203,9 +225,9 @@ func (s *Server) remove(c *serverConn) {
 	s.checkEmpty()
 }
 
-// checkEmpty closes empty when it is time. s.mu is held.
+// checkEmpty closes empty when nothing is left of a server that is stopping. s.mu is held.
 func (s *Server) checkEmpty() {
-	if !s.stopping.Load() || len(s.conns) > 0 {
+	if !s.stopping.Load() || len(s.conns) > 0 || len(s.listeners) > 0 {
 		return
 	}
 	select {
@@ -215,50 +237,11 @@ func (s *Server) checkEmpty() {
 	}
 }
 
-// stop closes the listeners and returns the connections, and a channel that
-// is closed when none is left.
-func (s *Server) stop() ([]*serverConn, <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping.Store(true)
-	for l := range s.listeners {
-		l.Close()
-	}
-	conns := make([]*serverConn, 0, len(s.conns))
-	for c := range s.conns {
-		conns = append(conns, c)
-	}
-	s.checkEmpty()
-	return conns, s.empty
-}
-
-// Shutdown stops the server gracefully: it accepts no more connections, lets
-// the calls finish that run or wait to run, answers them, and closes each
-// connection when its last answer is out. Calls that arrive in the meantime
-// are answered with InternalError. When ctx ends first, Shutdown does what
-// Close does and returns the error of ctx.
-func (s *Server) Shutdown(ctx context.Context) error {
-	conns, empty := s.stop()
-	for _, c := range conns {
-		c.drain()
-	}
-	if err := s.http.Shutdown(ctx); err != nil {
-		s.Close()
-		return err
-	}
-	select {
-	case <-empty:
-		return s.pool.Close(ctx)
-	case <-ctx.Done():
-		s.Close()
-		return ctx.Err()
-	}
-}
-
 // Close stops the server at once: it closes the listeners and the connections
 // and ends the contexts of running calls, without waiting for their handlers.
 func (s *Server) Close() error {
-	conns, _ := s.stop()
+	s.closing.Store(true)
+	conns, _ := s.stop(false)
 	for _, c := range conns {
 		c.abort()
 	}

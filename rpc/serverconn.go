@@ -18,8 +18,6 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
-	"github.com/thrum-rpc/thrum/rpc/transport/header"
-	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 )
 
 // This file holds the reading half of a server's connection: it turns bytes
@@ -55,8 +53,10 @@ type serverConn struct {
 
 	// Of the loop alone.
 	scan     *framed.Scanner  // nil until the dialect is known
-	timed    bool             // the message at the front has its read deadline
+	timed    bool             // deadline is that of the message at the front
 	armed    bool             // a read deadline is set
+	stale    bool             // and has passed, so that another must be
+	deadline time.Time        // of the next read; zero for none
 	batch    []workers.Task   // calls for the workers that wait for the end of the turn
 	batched  Priority         // of batch
 	until    int64            // when the connection is too old; 0 for never
@@ -75,6 +75,7 @@ type serverConn struct {
 	outOfOrder bool // replies go out as they complete
 
 	aged    atomic.Bool // the server leaves the connection for its age
+	leaving atomic.Bool // the server is stopping; written with mu held
 	clogged atomic.Bool // unsent exceeds its limit; written with mu held
 
 	mu        sync.Mutex
@@ -90,16 +91,20 @@ type serverConn struct {
 	inFlight  int
 	bytes     int // of requests in flight
 	inTurn    bool
-	holding   bool // the loop has a call for which there is no room yet
-	writing   bool // somebody writes, or is about to
-	swept     bool // the sweeper looks at the connection
-	draining  bool
-	readDone  bool // no more calls will be accepted
-	gone      bool // the client has closed its side, or the connection failed
-	dead      bool // nothing more can be written
-	finished  bool // everything is answered; what still arrives is discarded
-	exited    bool // the loop has returned
-	handed    bool // to the server's HTTP, which closes it
+	holding   bool  // the loop has a call for which there is no room yet
+	writing   bool  // somebody writes, or is about to
+	swept     bool  // the sweeper looks at the connection
+	woken     bool  // the read deadline was moved to wake the loop
+	shaking   bool  // hands, in TLS, which must not be disturbed
+	told      int64 // when the server began to leave
+	wroteAt   int64 // when it has last answered since
+	draining  bool  // it ends when its calls have been answered
+	readDone  bool  // no more calls will be accepted
+	gone      bool  // the client has closed its side, or the connection failed
+	dead      bool  // nothing more can be written
+	finished  bool  // everything is answered; what still arrives is discarded
+	exited    bool  // the loop has returned
+	handed    bool  // to the server's HTTP, which closes it
 
 	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
 	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
@@ -173,6 +178,7 @@ func (c *serverConn) ended(err error) {
 	case isProtocolError(err):
 		c.srv.counts.brokenConns.Add(1)
 		c.log(slog.LevelWarn, "rpc: connection closed", err)
+	case err == errDrained:
 	default:
 		if n := len(c.sock.in.Bytes()); n > 0 {
 			err = fmt.Errorf("%d bytes into a message: %w", n, err)
@@ -343,58 +349,58 @@ func (c *serverConn) endTurn() {
 	c.mu.Unlock()
 }
 
-// farewellTime is how long a client that can be told that the server leaves
-// an old connection has to leave it first, so that no call of it is lost.
-const farewellTime = time.Second
-
-// retire makes the connection end for its age, when its calls have been
-// answered, and those of the farewell. c.mu is held.
-func (c *serverConn) retire() {
-	c.until = 0
-	if c.form.hasHeaders() && !c.aged.Load() {
-		c.aged.Store(true)
-		c.until = c.srv.clock() + int64(farewellTime)
-		c.announce()
-		return
-	}
-	c.draining = true
-	c.finish()
-}
-
 // fill reads once, with the deadline that fits what is being waited for.
 func (c *serverConn) fill(want int) error {
 	for {
 		partial := len(c.sock.in.Bytes()) > 0
 		c.setReadDeadline(partial)
 		err := c.sock.fill(want)
-		switch {
-		case err == nil || !isTimeout(err):
+		if err == nil || !isTimeout(err) {
 			return err
-		case c.refuse:
-			return fmt.Errorf("%w, and no call to answer", errRefused)
-		case partial:
-			return fmt.Errorf("message incomplete after %v: %w", c.srv.opt.readTimeout, err)
 		}
-		if c.until > 0 && c.srv.clock() >= c.until {
-			c.mu.Lock()
-			c.retire()
-			c.mu.Unlock()
-			continue
-		}
-		if quiet := c.quiet(); quiet >= c.srv.opt.idleTimeout {
-			return fmt.Errorf("idle for %v: %w", c.srv.opt.idleTimeout, err)
+		if more, err := c.timedOut(partial, want, err); more || err != nil {
+			return err
 		}
 	}
+}
+
+// timedOut decides what follows from the deadline of a read, which has passed
+// or was moved to wake the loop: an error, that a last look has brought more, or to go on waiting.
+func (c *serverConn) timedOut(partial bool, want int, cause error) (more bool, err error) {
+	c.mu.Lock()
+	c.woken, c.stale = false, true
+	c.mu.Unlock()
+	if c.timed && !time.Now().Before(c.deadline) {
+		if c.refuse {
+			return false, fmt.Errorf("%w, and no call to answer", errRefused)
+		}
+		return false, fmt.Errorf("message incomplete after %v: %w", c.srv.opt.readTimeout, cause)
+	}
+	if c.until > 0 && c.srv.clock() >= c.until {
+		c.mu.Lock()
+		c.retire()
+		c.mu.Unlock()
+	}
+	if c.mayEnd(partial) {
+		// What the system has taken before the client could know is served too.
+		if err := c.sock.fillNow(want); !isTimeout(err) {
+			return err == nil, err
+		}
+		return false, errDrained
+	}
+	if limit := c.srv.opt.idleTimeout; limit > 0 && !partial {
+		if quiet := c.quiet(); quiet >= limit {
+			return false, fmt.Errorf("idle for %v: %w", limit, cause)
+		}
+	}
+	return false, nil
 }
 
 // quiet returns how long nothing has happened. A call in flight is something.
 func (c *serverConn) quiet() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.finished:
-		return c.srv.opt.idleTimeout
-	case c.inFlight > 0:
+	if c.inFlight > 0 {
 		c.arrived = c.srv.clock() // it counts from the call's end
 	}
 	return time.Duration(c.srv.clock() - c.arrived)
@@ -405,34 +411,50 @@ func (c *serverConn) quiet() time.Duration {
 func (c *serverConn) setReadDeadline(partial bool) {
 	var limit time.Duration
 	switch {
-	case c.timed: // the message keeps the deadline that it began with
+	case c.timed && !c.stale: // the message keeps the deadline that it began with
 		return
+	case c.timed:
 	case c.refuse:
-		limit, c.timed = refusalTime, true
+		limit = refusalTime
 	case partial:
-		limit, c.timed = c.srv.opt.readTimeout, true
+		limit = c.srv.opt.readTimeout
 	default:
-		limit = c.srv.opt.idleTimeout
-		if c.until > 0 {
-			left := max(time.Duration(c.until-c.srv.clock()), time.Millisecond)
-			if limit <= 0 || left < limit {
-				limit = left
-			}
-		}
+		limit = c.waitTime()
 	}
-	if limit <= 0 && !c.armed {
+	if limit <= 0 && !c.timed && !c.armed && !c.stale {
 		return
 	}
-	var deadline time.Time
-	if limit > 0 {
-		deadline = time.Now().Add(limit)
+	if !c.timed {
+		c.deadline = time.Time{}
+		if limit > 0 {
+			c.deadline = time.Now().Add(limit)
+		}
+		c.timed = limit > 0 && (c.refuse || partial)
 	}
-	c.armed = limit > 0
+	c.armed = !c.deadline.IsZero()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.finished { // finish has set a deadline of its own
-		c.sock.nc.SetReadDeadline(deadline)
+	c.stale = false
+	if !c.finished && !c.woken { // finish and wake have set deadlines of their own
+		c.sock.nc.SetReadDeadline(c.deadline)
 	}
+}
+
+// waitTime returns how long the loop waits for a message to begin; 0 for any time.
+func (c *serverConn) waitTime() time.Duration {
+	limit := c.srv.opt.idleTimeout
+	atMost := func(d time.Duration) {
+		if d = max(d, time.Millisecond); limit <= 0 || d < limit {
+			limit = d
+		}
+	}
+	if c.until > 0 {
+		atMost(time.Duration(c.until - c.srv.clock()))
+	}
+	if c.leaving.Load() {
+		atMost(c.srv.opt.quiet)
+	}
+	return limit
 }
 
 // discard reads until the client closes its side or the linger deadline passes.
@@ -441,24 +463,6 @@ func (c *serverConn) discard() {
 		_, block := c.sock.in.Take(len(c.sock.in.Bytes()))
 		block.Release()
 	}
-}
-
-// finish ends the connection if nothing is left to read or answer. c.mu is held.
-func (c *serverConn) finish() {
-	c.settle()
-	busy := c.inFlight > 0 || c.out.size > 0 || c.writing || c.handed
-	if c.finished || busy || (c.inTurn || c.holding) && !c.readDone || !(c.readDone || c.draining) {
-		return
-	}
-	c.finished = true
-	c.room.Broadcast()
-	if !c.gone && c.closeWrite() {
-		c.sock.nc.SetReadDeadline(time.Now().Add(lingerTime))
-	} else {
-		c.gone = true
-		c.sock.close()
-	}
-	c.end()
 }
 
 // closeWrite tells the client that nothing more will come, where there is a
@@ -479,35 +483,6 @@ func (c *serverConn) end() {
 	if c.finished && c.exited {
 		c.sock.close()
 		c.srv.remove(c)
-	}
-}
-
-// drain makes the connection end when its calls have been answered.
-func (c *serverConn) drain() {
-	c.mu.Lock()
-	c.draining = true
-	c.announce()
-	c.finish()
-	c.mu.Unlock()
-}
-
-// announce tells a client that multiplexes TTHeader that the server is
-// stopping, as Kitex does: in a frame that answers no call. Others learn it from their
-// next reply, if its dialect has a way to say so. The frame holds no message: the client
-// of Kitex 0.16 panics on one that does, and loses its calls; without one it ignores the frame.
-// c.mu is held.
-func (c *serverConn) announce() {
-	if c.form.dialect != transport.TTHeader || !c.anyOrder || c.dead || c.finished {
-		return
-	}
-	buf := c.srv.buffers.get()
-	o := ttheader.Outgoing{Flags: header.OutOfOrder, Strings: c.goodbye(nil)}
-	if b, err := o.Append(buf.b); err == nil {
-		buf.b = b
-		ttheader.Seal(buf.b, 0)
-		c.hold(len(buf.b))
-		c.out.add(buf)
-		c.kick()
 	}
 }
 

@@ -117,7 +117,7 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 	c.out.pool = &s.buffers
 	oneway, err := c.takeMessage(r)
 	if err != nil || oneway {
-		return thrifthttp.Reply{}, err
+		return thrifthttp.Reply{Header: s.leaving(nil)}, err
 	}
 	select {
 	case <-c.replied:
@@ -125,7 +125,22 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 		c.giveUp()
 		return thrifthttp.Reply{}, ctx.Err()
 	}
-	return c.takeReply(), nil
+	reply := c.takeReply()
+	reply.Header = s.leaving(reply.Header)
+	return reply, nil
+}
+
+// leaving adds to the fields of an answer that the client is to use the
+// connection no more, if the server is stopping. In HTTP/2 that becomes GOAWAY.
+func (s *Server) leaving(h http.Header) http.Header {
+	if !s.stopping.Load() {
+		return h
+	}
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set("Connection", "close")
+	return h
 }
 
 // takeMessage takes the call in a message, and reports whether it has no reply.

@@ -393,6 +393,9 @@ func (c *serverConn) writeRest(written int) error {
 func (c *serverConn) wrote(err error) {
 	c.hold(-c.spare.size)
 	c.spare.release()
+	if c.leaving.Load() {
+		c.wroteAt = c.srv.clock()
+	}
 	c.settle()
 	c.runWaiting()
 	c.room.Signal()

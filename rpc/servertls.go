@@ -58,7 +58,10 @@ func (c *serverConn) startTLS() error {
 	plain := c.sock
 	secured := tls.Server(&replayed{plain.nc, slices.Clone(plain.in.Bytes())}, c.srv.opt.tls)
 	plain.in.Close()
+	c.mu.Lock()
+	c.shaking = true
 	plain.nc.SetDeadline(time.Now().Add(handshakeTime))
+	c.mu.Unlock()
 	if err := secured.HandshakeContext(context.Background()); err != nil {
 		c.srv.counts.handshakes.Add(1)
 		level := slog.LevelWarn
@@ -73,6 +76,7 @@ func (c *serverConn) startTLS() error {
 	inside.end = plain.end
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.shaking, c.woken, c.stale = false, false, true
 	if c.dead || c.finished {
 		return net.ErrClosed
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"syscall"
+	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
 )
@@ -78,6 +79,24 @@ func (s *socket) readOnce(fd uintptr) bool {
 	}
 	s.in.Filled(n)
 	return true
+}
+
+// fillNow reads into the Reader what has arrived. If that is nothing, the
+// error is a timeout.
+func (s *socket) fillNow(want int) error {
+	if s.raw == nil {
+		s.nc.SetReadDeadline(time.Now().Add(time.Millisecond)) // none would be read once it has passed
+		return s.in.Fill(want)
+	}
+	s.want, s.readErr = want, nil
+	nothing := false
+	if err := s.raw.Control(func(fd uintptr) { nothing = !s.readOnce(fd) }); err != nil {
+		return err
+	}
+	if nothing {
+		return syscall.EAGAIN
+	}
+	return s.readErr
 }
 
 // tryWrite writes what the system takes without waiting.
