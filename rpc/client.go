@@ -23,8 +23,8 @@ import (
 // connection: requests are sent without waiting for earlier replies, and
 // replies are matched to calls by sequence id, in whatever order they come.
 //
-// When the connection has failed, the next call makes a new one; calls are
-// never repeated. A call whose context ends returns at once and leaves the
+// When the connection has failed, or the server has said that it leaves, the
+// next call makes a new one, as those do that have not been sent; calls are never repeated. A call whose context ends returns at once and leaves the
 // others alone; when no other call waits, the connection is closed, so that
 // the server learns of it. When a deadline passes without a byte from the
 // server since the call was sent, new calls use a new connection.
@@ -139,8 +139,11 @@ func (c *Client) invoke(ctx context.Context, call *Invocation) error {
 		if err != nil {
 			return &Error{Stage: StageQueue, Method: call.Method, Err: err}
 		}
-		if started {
-			return c.wait(ctx, cc, p)
+		if !started {
+			continue
+		}
+		if err := c.wait(ctx, cc, p); err != errMoved {
+			return err
 		}
 	}
 }
@@ -155,6 +158,9 @@ func (c *Client) newCall(call *Invocation) *pendingCall {
 	return p
 }
 
+// errMoved is the result of a call that is to start on another connection.
+var errMoved = errors.New("rpc: the call has not been sent")
+
 // wait waits for the end of a call and reads its result. The state of a call that has
 // ended goes to the next one.
 func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error {
@@ -165,6 +171,11 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 			return &Error{Stage: StageWait, Method: p.invocation.Method, Sent: sent, Err: ctx.Err()}
 		}
 		<-p.done
+	}
+	if p.moved {
+		p.moved, p.ended, p.err = false, false, nil
+		p.moves++
+		return errMoved
 	}
 	err := p.outcome()
 	*p = pendingCall{done: p.done}

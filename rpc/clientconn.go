@@ -35,6 +35,8 @@ type pendingCall struct {
 	// Guarded by the connection's mutex until the call has ended.
 	sending   bool // a writer has taken request, which may be on its way
 	ended     bool
+	moved     bool // and the call is to start on another connection, since this one has not sent it
+	moves     int  // so far
 	abandoned bool // the caller has gone; a reply is dropped
 
 	err        error
@@ -76,11 +78,11 @@ func newClientConn(c *Client, nc net.Conn) *clientConn {
 // errAbandoned ends a connection on which nobody waits any more.
 var errAbandoned = errors.New("rpc: the only call on the connection was given up")
 
-// start queues a call. It reports false if the connection has ended.
+// start queues a call. It reports false if the connection has ended, or ends.
 func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
-	if cc.err != nil {
+	if cc.err != nil || cc.retired {
 		return false, nil
 	}
 	if len(cc.pending)+cc.oneway >= cc.client.opt.maxPending {
@@ -228,19 +230,9 @@ func (cc *clientConn) fail(stage Stage, err error) {
 	}
 	cc.err = err
 	cc.nc.Close()
-	ended := func(p *pendingCall) {
-		at := stage
-		if !p.sending && stage == StageRead {
-			at = StageWrite
-		}
-		cc.end(p, &Error{Stage: at, Method: p.invocation.Method, Sent: p.sending, Err: err})
-	}
-	for _, p := range cc.queue {
-		delete(cc.pending, p.seq) // where the two-way calls of the queue are too
-		ended(p)
-	}
+	cc.moveQueue(err)
 	for _, p := range cc.pending {
-		ended(p)
+		cc.end(p, &Error{Stage: stage, Method: p.invocation.Method, Sent: true, Err: err})
 	}
 	cc.pending, cc.queue = nil, nil
 }
@@ -375,7 +367,27 @@ func (cc *clientConn) leaveAlone() {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	cc.retired = true
+	cc.moveQueue(errLeft)
 	cc.endIfUnused()
+}
+
+// errLeft is why a call is not sent on a connection that the server leaves.
+var errLeft = errors.New("the server is shutting down")
+
+// maxMoves is how often a call may go to another connection because the one
+// before has ended without sending it.
+const maxMoves = 3
+
+// moveQueue lets the calls that have not been sent, because of reason, start
+// on another connection. cc.mu is held.
+func (cc *clientConn) moveQueue(reason error) {
+	for _, p := range cc.queue {
+		delete(cc.pending, p.seq) // where the two-way calls of the queue are too
+		p.moved = p.moves < maxMoves && reason != ErrClientClosed
+		cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Err: reason})
+	}
+	clear(cc.queue)
+	cc.queue = cc.queue[:0]
 }
 
 // answeredBy reports whether the name of a reply is that of the call. Servers

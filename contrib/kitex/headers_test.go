@@ -43,9 +43,9 @@ func versionService(handle func(ctx context.Context) (string, error)) *rpc.Servi
 }
 
 // serveVersion serves a version of Thrum's and returns its address.
-func serveVersion(t *testing.T, handle func(ctx context.Context) (string, error)) (*rpc.Server, string) {
+func serveVersion(t *testing.T, handle func(ctx context.Context) (string, error), opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
+	s := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)))...)
 	if err := s.Register(versionService(handle)); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAStoppingServerAnswersItsKitexClient(t *testing.T) {
 		close(running)
 		<-release
 		return "first", nil
-	})
+	}, rpc.Grace(0, 0))
 	c := kitexClient(t, client.WithMuxConnection(1), address)
 	answer := make(chan string, 1)
 	go func() {
