@@ -35,7 +35,7 @@ const (
 const system = "thrift"
 
 // other stands for methods that are not told apart.
-const other = "_OTHER"
+const other = rpc.OtherType
 
 // maxMethods bounds the methods that a client's telemetry tells apart, because
 // a proxy calls what its own clients name.

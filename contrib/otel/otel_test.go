@@ -92,7 +92,7 @@ func (p *process) measured(t *testing.T, name string) (points []point, unit stri
 func attributesOf(s tracetest.SpanStub) map[string]string {
 	m := map[string]string{}
 	for _, a := range s.Attributes {
-		m[string(a.Key)] = a.Value.Emit()
+		m[string(a.Key)] = a.Value.String()
 	}
 	return m
 }

@@ -1,7 +1,6 @@
 package otelthrum
 
 import (
-	"context"
 	"errors"
 	"strconv"
 
@@ -14,6 +13,9 @@ import (
 
 // This file holds how a call has ended, and what spans and measurements say of it.
 
+// bizStatus is the type of a business status.
+const bizStatus = "biz_status"
+
 // outcome is how a call has ended.
 type outcome struct {
 	kind      string // error.type, "" for a success
@@ -21,23 +23,6 @@ type outcome struct {
 	text      string // of the error
 	fault     bool   // the span's status is an error
 	exception int16  // the field of the declared exception, 0 for none
-}
-
-// exceptionNames are the types of a TApplicationException as Apache's and fbthrift's IDL spell them.
-var exceptionNames = [...]string{
-	rpc.UnknownError: "UNKNOWN", rpc.UnknownMethod: "UNKNOWN_METHOD", rpc.InvalidMessageType: "INVALID_MESSAGE_TYPE",
-	rpc.WrongMethodName: "WRONG_METHOD_NAME", rpc.BadSequenceID: "BAD_SEQUENCE_ID", rpc.MissingResult: "MISSING_RESULT",
-	rpc.InternalError: "INTERNAL_ERROR", rpc.ProtocolError: "PROTOCOL_ERROR", rpc.InvalidTransform: "INVALID_TRANSFORM",
-	rpc.InvalidProtocol: "INVALID_PROTOCOL", rpc.UnsupportedClientType: "UNSUPPORTED_CLIENT_TYPE",
-	rpc.LoadShedding: "LOADSHEDDING", rpc.Timeout: "TIMEOUT",
-}
-
-// exceptionName returns the name of a type. Those of no name share one, as a peer may send any number.
-func exceptionName(t int32) string {
-	if t >= 0 && int(t) < len(exceptionNames) {
-		return exceptionNames[t]
-	}
-	return other
 }
 
 // clientsFault tells whether a call failed for what the client had sent.
@@ -61,27 +46,19 @@ func (o *options) answered(exception int16) outcome {
 
 // failed is the outcome of a call with an error, seen by the client.
 func (o *options) failed(err error) outcome {
+	out := outcome{kind: rpc.ErrorType(err), text: err.Error(), fault: true}
 	var status *rpc.BizStatus
 	var exception *rpc.ApplicationException
-	var stage *rpc.Error
 	switch {
-	case errors.As(err, &status) && status != nil:
-		out := outcome{code: strconv.Itoa(int(status.Code))}
-		if o.exceptions {
-			out.kind, out.text, out.fault = "biz_status", status.Message, true
+	case out.kind == bizStatus && errors.As(err, &status):
+		out.code, out.text = strconv.Itoa(int(status.Code)), status.Message
+		if !o.exceptions {
+			out.kind, out.text, out.fault = "", "", false
 		}
-		return out
 	case errors.As(err, &exception) && exception != nil:
-		name := exceptionName(exception.Type)
-		return outcome{kind: name, code: strconv.Itoa(int(exception.Type)), text: exception.Message, fault: true}
-	case errors.Is(err, context.DeadlineExceeded):
-		return outcome{kind: "timeout", text: err.Error(), fault: true}
-	case errors.Is(err, context.Canceled):
-		return outcome{kind: "canceled", text: err.Error(), fault: true}
-	case errors.As(err, &stage) && stage != nil:
-		return outcome{kind: stage.Stage.String(), text: err.Error(), fault: true}
+		out.code, out.text = strconv.Itoa(int(exception.Type)), exception.Message
 	}
-	return outcome{kind: other, text: err.Error(), fault: true}
+	return out
 }
 
 // failedHere is the outcome of a call with an error, seen by the server.
@@ -93,8 +70,9 @@ func (o *options) failedHere(err error) outcome {
 		out.fault = !clientsFault(exception.Type)
 	case out.kind == "canceled":
 		out.fault = false
-	case out.kind != "" && out.kind != "timeout" && out.kind != "biz_status": // the client is told so
-		out.kind, out.code = exceptionNames[rpc.InternalError], strconv.Itoa(int(rpc.InternalError))
+	case out.kind != "" && out.kind != "timeout" && out.kind != bizStatus: // the client is told so
+		internal := &rpc.ApplicationException{Type: rpc.InternalError}
+		out.kind, out.code = rpc.ErrorType(internal), strconv.Itoa(int(internal.Type))
 	}
 	return out
 }

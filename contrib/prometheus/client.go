@@ -1,0 +1,88 @@
+package promthrum
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// This file holds the metrics of a client.
+
+// Client is the metrics of a client, or of any [rpc.Caller]. It is safe for concurrent use.
+type Client struct {
+	*histogram
+	watched atomic.Pointer[rpc.Client]
+	numbers []metric[rpc.ClientStats]
+}
+
+var _ prometheus.Collector = (*Client)(nil)
+
+// NewClient returns metrics of a client, which the caller registers.
+func NewClient(opts ...Option) *Client {
+	h := newHistogram("client", "Time of calls as their caller sees it.", opts)
+	return &Client{histogram: h, numbers: []metric[rpc.ClientStats]{
+		gauge(h, "connections", "Open connections.", func(s rpc.ClientStats) float64 { return float64(s.Connections) }),
+		gauge(h, "calls_pending", "Calls that wait for their end.", func(s rpc.ClientStats) float64 { return float64(s.Pending) }),
+	}}
+}
+
+// Option makes a client measure its calls.
+func (c *Client) Option() rpc.ClientOption { return rpc.InterceptCalls(c.Intercept) }
+
+// Intercept measures a call; it is what [rpc.Intercepted] takes.
+func (c *Client) Intercept(ctx context.Context, call *rpc.Invocation, to rpc.Target, next rpc.Caller) error {
+	began := time.Now()
+	own := watched{Invocation: *call, read: call.ReadResult}
+	if !call.Oneway {
+		own.ReadResult = own.watch
+	}
+	err := next.Invoke(ctx, &own.Invocation)
+	service := call.Service
+	if service == "" {
+		service = to.Service
+	}
+	c.observe(service, call.Method, outcomeOf(own.exception, err), true, began)
+	return err
+}
+
+// watched is a call whose result is looked at before it is read.
+type watched struct {
+	rpc.Invocation
+	read      func(b []byte) error
+	exception bool
+}
+
+func (w *watched) watch(b []byte) error {
+	_, w.exception = rpc.ExceptionField(b)
+	if w.read == nil {
+		return nil
+	}
+	return w.read(b)
+}
+
+// Watch makes a scrape tell the statistics of a client; without it there are the
+// histograms alone.
+func (c *Client) Watch(client *rpc.Client) { c.watched.Store(client) }
+
+// Describe tells a registry what there will be.
+func (c *Client) Describe(to chan<- *prometheus.Desc) {
+	c.latency.Describe(to)
+	for i := range c.numbers {
+		to <- c.numbers[i].desc
+	}
+}
+
+// Collect sends the metrics to a scrape.
+func (c *Client) Collect(to chan<- prometheus.Metric) {
+	c.latency.Collect(to)
+	if client := c.watched.Load(); client != nil {
+		stats := client.Stats()
+		for i := range c.numbers {
+			c.numbers[i].send(stats, to)
+		}
+	}
+}
