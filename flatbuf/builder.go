@@ -27,7 +27,8 @@ type Builder struct {
 	nested    bool // inside a table or vector
 	finished  bool
 	shared    map[string]UOffsetT
-	want      int // bytes to allocate at first
+	want      int   // bytes to allocate at first
+	home      *Pool // that it came from and goes back to
 }
 
 // firstSize is what a builder that knows nothing of its messages allocates.

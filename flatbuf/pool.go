@@ -26,9 +26,19 @@ const DefaultMaxSize = 1 << 20
 // Get returns an empty Builder, one that was Put if there is one.
 func (p *Pool) Get() *Builder {
 	if b, _ := p.builders.Get().(*Builder); b != nil {
+		b.home = p
 		return b
 	}
-	return &Builder{want: max(p.InitialSize, int(p.learned.Load()))}
+	return &Builder{want: max(p.InitialSize, int(p.learned.Load())), home: p}
+}
+
+// Release puts the builder back into the pool that it came from by Get, once.
+// It does nothing for another builder, which is left to the garbage collector. Who is handed a
+// builder with a message calls it when the message has been sent.
+func (b *Builder) Release() {
+	if b != nil && b.home != nil {
+		b.home.Put(b)
+	}
 }
 
 // Put takes a Builder back. Nothing that it returned may be used any more,
@@ -38,6 +48,7 @@ func (p *Pool) Put(b *Builder) {
 	if b == nil {
 		return
 	}
+	b.home = nil
 	limit := p.MaxSize
 	if limit <= 0 {
 		limit = DefaultMaxSize

@@ -66,6 +66,7 @@ func (r Refusal) String() string {
 type refusal struct {
 	cause     Refusal
 	exception *ApplicationException // nil for the cause's own text
+	told      *StatusError          // what a client of tRPC is told; nil for what the exception says
 }
 
 // reply returns what the client is told.
@@ -88,7 +89,7 @@ func (c *serverConn) admit(call *serverCall) refusal {
 	}
 	if s.opt.overloaded != nil {
 		if e := c.askOverloaded(call); e != nil {
-			return refusal{RefusedOverload, e}
+			return refusal{cause: RefusedOverload, exception: e}
 		}
 	}
 	inFlight := s.inFlight.Add(1)

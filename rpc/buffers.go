@@ -42,6 +42,7 @@ type segment struct {
 	view  []byte
 	buf   *buffer          // that goes back to the pool once everything is written; may be nil
 	block *transport.Block // that is released then; may be nil
+	owner Releaser         // likewise
 }
 
 // outQueue is what is to be written, in its order.
@@ -88,6 +89,10 @@ func (q *outQueue) addSegment(s segment) {
 
 // addReply queues a reply, whose cuts may be views of block.
 func (q *outQueue) addReply(r reply, block *transport.Block) {
+	if len(r.body.Body)+len(r.tail) > 0 {
+		q.addMessage(r, block)
+		return
+	}
 	if len(r.cuts) == 0 {
 		q.add(r.buf)
 		return
@@ -104,6 +109,17 @@ func (q *outQueue) addReply(r reply, block *transport.Block) {
 	q.addSegment(segment{view: whole[at:], buf: r.buf})
 }
 
+// addMessage queues a reply whose body is sent from where it is, which may be block.
+func (q *outQueue) addMessage(r reply, block *transport.Block) {
+	q.addSegment(segment{view: r.buf.b, buf: r.buf})
+	block.Retain()
+	q.addSegment(segment{view: r.body.Body, block: block, owner: r.body.Owner})
+	if len(r.tail) > 0 {
+		block.Retain()
+		q.addSegment(segment{view: r.tail, block: block})
+	}
+}
+
 // release gives up what has been written, or never will be.
 func (q *outQueue) release() {
 	for i := range q.segments {
@@ -111,6 +127,9 @@ func (q *outQueue) release() {
 		q.pool.put(s.buf)
 		if s.block != nil {
 			s.block.Release()
+		}
+		if s.owner != nil {
+			s.owner.Release()
 		}
 	}
 	clear(q.segments)

@@ -36,6 +36,8 @@ type callContext struct {
 	closed   bool                 // the reply has been encoded
 	inner    context.Context      // that interceptors made for the handler; nil if there are none
 	declared int16                // the field of the declared exception in the reply, 0 for none
+
+	attachment []byte // of the reply, over tRPC
 }
 
 // contextOf returns the context of the call of that generation, or nil if it
@@ -186,6 +188,9 @@ func (i CallInfo) Method() string { return i.x.method.Name }
 
 // Service returns the name of the service that has the method.
 func (i CallInfo) Service() string { return i.x.method.service }
+
+// Data returns what stands in the method's field Data.
+func (i CallInfo) Data() any { return i.x.method.Data }
 
 // Known reports whether the method stands in its service's list: the names of those that
 // [Service].Unknown serves are the clients' choice, and may be any number.

@@ -4,7 +4,7 @@
 // out from a connection's first bytes which dialect it speaks: strict binary
 // and compact (of Apache and of fbthrift) with and without frames,
 // fbthrift's header transport with both protocols, zlib and zstd, CloudWeGo's
-// TTHeader, and posts over HTTP/1.1 and HTTP/2, each of them in the clear and, with the option TLS, inside TLS. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
+// TTHeader, tRPC, and posts over HTTP/1.1 and HTTP/2, each of them in the clear and, with the option TLS, inside TLS. It answers each call in the form in which it came. A [Client] is one connection, in a dialect that
 // its options choose, that any number of goroutines share.
 //
 // Generated code meets this package in a few types: [Caller] is what a
@@ -12,6 +12,12 @@
 // server registers, and [Unary], [Oneway], [Call] and [Send] join them to Go
 // structs. Handwritten code may use the same functions, or work on encoded
 // bytes through the fields of Method and [Invocation].
+//
+// # Messages of other formats
+//
+// A method may also serve messages of a format of its own, FlatBuffers above all, which
+// travel over tRPC: see [Method.Message], [DialMessages], and package flatrpc, which joins them to
+// generated types. Such methods stand in the same table, and pass the same admission.
 //
 // # How handlers answer
 //

@@ -9,6 +9,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -30,6 +31,8 @@ type form struct {
 	sequence  uint32
 	transform header.Transform
 	inner     bool // the message in a TTHeader frame has a frame of its own
+
+	trpc trpcForm // of a call over tRPC, whose id is the sequence
 }
 
 // headerRoom is the size in bytes of the largest header around a message.
@@ -42,7 +45,7 @@ const maxNesting = 1024
 // serves tells whether a server speaks the dialect.
 func serves(d transport.Dialect) bool {
 	switch d {
-	case transport.Unframed, transport.UnframedCompact, transport.Framed, transport.FramedCompact, transport.Header, transport.TTHeader:
+	case transport.Unframed, transport.UnframedCompact, transport.Framed, transport.FramedCompact, transport.Header, transport.TTHeader, transport.TRPC:
 		return true
 	default:
 		return false
@@ -75,12 +78,22 @@ func (f *form) hasHeaders() bool {
 }
 
 // carriesPairs tells whether keys and values travel beside a message.
-func (f *form) carriesPairs() bool { return f.hasHeaders() || f.dialect == transport.HTTP }
+func (f *form) carriesPairs() bool {
+	return f.hasHeaders() || f.dialect == transport.HTTP || f.dialect == transport.TRPC
+}
+
+// scanner finds the messages of a stream, as a [framed.Scanner] does.
+type scanner interface {
+	Next(b []byte) (message []byte, n int, err error)
+	Want() int
+}
 
 // scanner returns what finds the messages of the dialect, which have limit
 // bytes at most, without headers.
-func (f *form) scanner(limit int) *framed.Scanner {
+func (f *form) scanner(limit int) scanner {
 	switch f.dialect {
+	case transport.TRPC:
+		return trpc.NewScanner(trpcLimit(limit))
 	case transport.Unframed:
 		if f.loose {
 			return framed.NewLooseScanner(limit)

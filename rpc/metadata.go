@@ -10,6 +10,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 )
 
@@ -36,6 +37,7 @@ type heads struct {
 	ints    ttheader.IntPairs
 	strings ttheader.StringPairs
 	sticky  header.Pairs     // that hold for the calls behind, too
+	trans   trpc.Pairs       // of tRPC
 	given   []transport.Pair // those of HTTP, and the persistent ones of the connection
 }
 
@@ -141,6 +143,11 @@ func (h *heads) all() iter.Seq2[string, string] {
 			}
 		}
 		for k, v := range h.strings.All() {
+			if !yield(string(k), string(v)) {
+				return
+			}
+		}
+		for k, v := range h.trans.All() {
 			if !yield(string(k), string(v)) {
 				return
 			}
@@ -327,6 +334,7 @@ func requestHeads(ctx context.Context, d transport.Dialect) outHeads {
 		if ms := remaining(ctx); ms > 0 {
 			h.ints = append(h.ints, ttheader.IntPair{Key: ttheader.RPCTimeout, Value: strconv.FormatInt(ms, 10)})
 		}
+	case transport.TRPC: // which says in its header how long it waits
 	default:
 		return h
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/internal/overload"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
@@ -87,6 +88,8 @@ type clientOptions struct {
 
 	interceptors []ClientInterceptor
 	service      string // that is called
+
+	packing trpc.Compression // of messages
 }
 
 func defaultServerOptions() serverOptions {
@@ -134,7 +137,8 @@ func (f clientOption) applyClient(o *clientOptions) { f(o) }
 
 // MaxFrameSize limits the messages that are accepted and sent, in bytes
 // without the frame's own length; default [DefaultMaxFrameSize]. It is at
-// least 64 and at most 1 GiB, and is cut to that range.
+// least 64 and at most 1 GiB, and is cut to that range. Over tRPC it counts with all headers, and the
+// default is 10 MiB, as its peers have it.
 func MaxFrameSize(bytes int) Option {
 	return sharedOption(func(o *shared) { o.maxFrame = min(max(bytes, 64), 1<<30) })
 }
@@ -357,6 +361,13 @@ func TTHeader() ClientOption {
 // dialects but TTHeader, whose servers do not know it.
 func Compact(d compact.Dialect) ClientOption {
 	return clientOption(func(o *clientOptions) { o.form.protocol = d })
+}
+
+// CompressMessages makes a client of [DialMessages] compress the messages that
+// it sends; servers answer alike. The default is trpc.None; trpc's Compression.Supported says what else
+// there is.
+func CompressMessages(c trpc.Compression) ClientOption {
+	return clientOption(func(o *clientOptions) { o.packing = c })
 }
 
 // MaxPending limits the calls of a client that wait for a reply, together

@@ -18,7 +18,7 @@ const separator = ":"
 // swap it for another one, so that lookups need no lock.
 type registry struct {
 	services []*Service       // in the order of their registration
-	entries  map[string]entry // by "Service:method" and by bare "method"
+	entries  map[string]entry // by "Service:method" and by bare "method"; of messages by "/Service/method"
 	unknown  []*Service       // those that serve unknown methods
 }
 
@@ -82,6 +82,12 @@ func (r *registry) add(s *Service) error {
 			return fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
 		}
 		seen[m.Name] = true
+		if m.Message != nil {
+			if err := r.addMessage(s, m); err != nil {
+				return err
+			}
+			continue
+		}
 		if s.Name != "" {
 			r.entries[s.Name+separator+m.Name] = entry{method: m}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
 // This file holds the Server: its listeners, its set of connections and how it stops.
@@ -52,6 +53,7 @@ type Server struct {
 	blocks      transport.Pool
 	buffers     bufferPool
 	transformer header.Transformer
+	compressor  trpc.Compressor
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}

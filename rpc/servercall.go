@@ -22,21 +22,22 @@ import (
 // Invariant: of all that want to answer a call, its handler, its expiry and
 // the end of its connection, the one whose claim succeeds does.
 type serverCall struct {
-	conn     *serverConn
-	method   *Method // nil if the call is refused
-	form     form
-	heads    heads
-	name     string // bare, as the reply carries it
-	seq      int32
-	oneway   bool
-	priority Priority
-	args     []byte           // in the form's protocol
-	block    *transport.Block // that name, args and heads are views of, unless they were compressed
-	size     int              // in the connection's count of bytes
-	arrived  int64            // on the server's clock
-	due      int64            // when it expires, on the server's clock; 0 for never
-	patience time.Duration    // that it may wait for a worker; 0 for any time
-	timeout  time.Duration    // that the client waits for the reply; 0 if it has not said
+	conn       *serverConn
+	method     *Method // nil if the call is refused
+	form       form
+	heads      heads
+	name       string // bare, as the reply carries it
+	seq        int32
+	oneway     bool
+	priority   Priority
+	args       []byte           // in the form's protocol
+	attachment []byte           // beside the arguments, over tRPC
+	block      *transport.Block // that name, args and heads are views of, unless they were compressed
+	size       int              // in the connection's count of bytes
+	arrived    int64            // on the server's clock
+	due        int64            // when it expires, on the server's clock; 0 for never
+	patience   time.Duration    // that it may wait for a worker; 0 for any time
+	timeout    time.Duration    // that the client waits for the reply; 0 if it has not said
 
 	srv   *Server // for good
 	state atomic.Uint64
@@ -143,10 +144,10 @@ func (s *Server) recycle(call *serverCall) {
 	if call.ctx.Load() != nil {
 		call.ctx.Store(nil)
 	}
-	if call.form.hasHeaders() || call.form.dialect == transport.HTTP {
+	if call.form.carriesPairs() {
 		call.heads = heads{}
 	}
-	call.name, call.args, call.block = "", nil, nil
+	call.name, call.args, call.attachment, call.block = "", nil, nil, nil
 	call.oneway, call.priority = false, 0
 	call.due, call.patience, call.timeout = 0, 0, 0
 	call.counted, call.withWorker, call.dropped, call.ready, call.reply = false, false, false, false, reply{}
@@ -159,6 +160,9 @@ func (s *Server) recycle(call *serverCall) {
 // and runs the call in it, hands it to the workers or answers it with a refusal. An error
 // means that the stream cannot go on.
 func (c *serverConn) accept(frame []byte, n int) error {
+	if c.form.dialect == transport.TRPC {
+		return c.acceptTRPC(frame, n)
+	}
 	call := c.srv.newCall(c)
 	call.size = n
 	packed := c.form.dialect == transport.Header && compressed(frame)
@@ -174,6 +178,12 @@ func (c *serverConn) accept(frame []byte, n int) error {
 		return err
 	}
 	_, call.block = c.sock.in.Take(n)
+	return c.takeFrame(call, refused)
+}
+
+// takeFrame takes a call whose frame has been taken. An error means that the
+// connection was refused with it.
+func (c *serverConn) takeFrame(call *serverCall, refused refusal) error {
 	if err := c.take(call, refused); err != nil {
 		return err
 	}
@@ -385,6 +395,10 @@ func (c *serverConn) leave(call *serverCall) {
 func (c *serverConn) refuseOversized(err error) {
 	var fault *diag.Fault
 	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit || c.form.hasHeaders() {
+		return
+	}
+	if c.form.dialect == transport.TRPC {
+		c.refuseOversizedTRPC(fault)
 		return
 	}
 	message := c.sock.in.Bytes()

@@ -17,7 +17,6 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
-	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 )
 
 // This file holds the reading half of a server's connection: it turns bytes
@@ -52,7 +51,7 @@ type serverConn struct {
 	refuse bool                 // beyond MaxConnections: answer the first call with that
 
 	// Of the loop alone.
-	scan     *framed.Scanner  // nil until the dialect is known
+	scan     scanner          // nil until the dialect is known
 	timed    bool             // deadline is that of the message at the front
 	armed    bool             // a read deadline is set
 	stale    bool             // and has passed, so that another must be
@@ -279,6 +278,9 @@ func (c *serverConn) detect() (bool, error) {
 	}
 	c.mu.Lock()
 	c.form.dialect, c.form.loose = dialect, loose
+	if dialect == transport.TRPC { // whose clients all take replies in any order
+		c.flagged, c.anyOrder, c.outOfOrder = true, true, !c.srv.opt.inOrder
+	}
 	c.mu.Unlock()
 	if err := c.ownServices(); err != nil {
 		return false, err

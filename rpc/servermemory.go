@@ -126,6 +126,9 @@ func (c *serverConn) beginUnpacking(frame []byte, n int) {
 
 // isSmall reports whether a compressed call is small when it is decompressed.
 func (c *serverConn) isSmall(frame []byte) bool {
+	if c.form.dialect == transport.TRPC {
+		return c.isSmallTRPC(frame)
+	}
 	var h header.Frame
 	if h.Parse(frame) != nil {
 		return true // and will be refused

@@ -24,6 +24,8 @@ type reply struct {
 	buf   *buffer
 	cuts  []codec.Cut      // what is sent from where it is
 	heads []transport.Pair // that HTTP has beside the message
+	body  Message          // that stands behind buf, and is sent from where it is
+	tail  []byte           // that stands behind body
 }
 
 // size returns the bytes of the reply.
@@ -35,11 +37,14 @@ func (r *reply) size() int {
 	for _, c := range r.cuts {
 		n += len(c.Data)
 	}
-	return n
+	return n + len(r.body.Body) + len(r.tail)
 }
 
 // discard gives up a reply that is not sent.
-func (s *Server) discard(r reply) { s.buffers.put(r.buf) }
+func (s *Server) discard(r reply) {
+	s.buffers.put(r.buf)
+	r.body.release()
+}
 
 // cutSize is the size in bytes from which on strings and binaries are sent
 // from where they are.
@@ -47,6 +52,9 @@ const cutSize = 16 << 10
 
 // encode returns the reply with the result that appendResult appends.
 func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
+	if call.form.dialect == transport.TRPC {
+		return c.encodeTRPC(call, ctx, appendResult)
+	}
 	buf := c.srv.buffers.get()
 	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{})
 	body := len(b)
@@ -68,7 +76,7 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 	if len(pairs) > 0 && call.form.hasHeaders() {
 		buf, message = c.rehead(call, buf, body, pairs, r.cuts)
 	}
-	out := reply{buf, r.cuts, pairs}
+	out := reply{buf: buf, cuts: r.cuts, heads: pairs}
 	if size := out.size() - message; size > c.srv.opt.maxFrame {
 		err = &tooLargeError{size, c.srv.opt.maxFrame}
 	} else {
@@ -117,6 +125,9 @@ const (
 
 // errorReply encodes what the client is told of a handler's error.
 func (c *serverConn) errorReply(call *serverCall, err error) reply {
+	if call.form.dialect == transport.TRPC {
+		return c.trpcFailure(call, statusOf(err))
+	}
 	if status, ok := bizStatus(err); ok && call.form.dialect == transport.TTHeader {
 		if out, err := c.bizReply(call, status); err == nil {
 			return out
@@ -146,6 +157,9 @@ func (c *serverConn) bizReply(call *serverCall, b *BizStatus) (reply, error) {
 // exceptionReply encodes the reply that tells the client of e, with the code
 // of the header "ex" where the dialect has headers.
 func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, code int, more []transport.Pair) reply {
+	if call.form.dialect == transport.TRPC {
+		return c.trpcFailure(call, statusOf(e))
+	}
 	buf := c.srv.buffers.get()
 	pairs := c.goodbye(more)
 	if call.form.carriesPairs() {
@@ -163,6 +177,15 @@ func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, c
 	}
 	buf.b = b
 	return reply{buf: buf, heads: pairs}
+}
+
+// refusalReply encodes the reply that tells the client why its call is not served.
+func (c *serverConn) refusalReply(call *serverCall, r refusal) reply {
+	if call.form.dialect == transport.TRPC {
+		return c.trpcFailure(call, r.status(call))
+	}
+	e, code := r.reply()
+	return c.exceptionReply(call, e, code, nil)
 }
 
 // complete answers a call that the caller has claimed, and whose handler has
@@ -445,8 +468,7 @@ func (c *serverConn) expired(call *serverCall) {
 	call.lost = call.method.form != formPlain
 	lost := call.lost
 	if !call.oneway {
-		e, code := refusal{cause: RefusedExpired}.reply()
-		c.queueReply(call, c.exceptionReply(call, e, code, nil))
+		c.queueReply(call, c.refusalReply(call, refusal{cause: RefusedExpired}))
 	}
 	if lost {
 		c.freeWorker(call)

@@ -34,8 +34,7 @@ func (c *serverConn) refuseCall(call *serverCall, r refusal) {
 	if call.claim(call.generation(), claimed) {
 		var out reply
 		if !call.oneway {
-			e, code := r.reply()
-			out = c.exceptionReply(call, e, code, nil)
+			out = c.refusalReply(call, r)
 		}
 		c.complete(call, out)
 	} else {
@@ -248,7 +247,9 @@ func (c *serverConn) serve(ctx *callContext, call *serverCall) (out reply, err e
 	}
 	if call.oneway {
 		scratch := c.srv.buffers.get()
-		err := m.run(inner, call, &result{b: scratch.b})
+		r := result{b: scratch.b}
+		err := m.run(inner, call, &r)
+		r.message.release()
 		c.srv.buffers.put(scratch)
 		return reply{}, err
 	}
@@ -261,10 +262,16 @@ type result struct {
 	b    []byte
 	cuts []codec.Cut
 	room int // bytes from which on a string or binary may be a cut
+
+	message Message // of a method on messages, instead of all these
 }
 
 // run runs a plain handler in the protocol of the call.
-func (m *Method) run(ctx context.Context, call *serverCall, r *result) error {
+func (m *Method) run(ctx context.Context, call *serverCall, r *result) (err error) {
+	if m.Message != nil {
+		r.message, err = m.Message(ctx, Message{Type: call.form.trpc.content, Body: call.args})
+		return err
+	}
 	if m.typed.plain != nil {
 		return m.typed.plain(ctx, call.form.protocol, call.args, r)
 	}
@@ -318,8 +325,7 @@ func (c *serverConn) failure(call *serverCall, err error) (out reply) {
 		return reply{}
 	}
 	if errors.Is(err, context.DeadlineExceeded) && call.due > 0 && c.srv.clock() >= call.due {
-		e, code := refusal{cause: RefusedExpired}.reply()
-		return c.exceptionReply(call, e, code, nil)
+		return c.refusalReply(call, refusal{cause: RefusedExpired})
 	}
 	return c.errorReply(call, err)
 }

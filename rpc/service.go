@@ -73,8 +73,17 @@ type Method struct {
 	// shorten. args and dst are valid until Serve returns.
 	Serve func(ctx context.Context, args, dst []byte) ([]byte, error)
 
+	// Message serves a method whose arguments and result are messages of a format of
+	// their own: FlatBuffers, Protobuf, JSON. It runs on a worker. A method has either this
+	// or the forms above. It is called as "/Service/Method", over tRPC; the Thrift dialects do
+	// not see it. Package flatrpc makes such methods of functions on FlatBuffers.
+	Message MessageHandler
+
 	Priority Priority      // of calls whose client names none; 0 for Normal
 	Expiry   time.Duration // instead of the server's TaskExpiry; 0 for that, less for never
+
+	// Data is for who makes the method, who finds it again by CallInfo.Data.
+	Data any
 
 	typed   typedForms
 	form    methodForm
@@ -100,7 +109,7 @@ func (m *Method) choose() methodForm {
 		return formCallback
 	case m.Future != nil || m.typed.future != nil:
 		return formFuture
-	case m.Serve != nil || m.typed.plain != nil:
+	case m.Serve != nil || m.typed.plain != nil || m.Message != nil:
 		return formPlain
 	}
 	return formNone

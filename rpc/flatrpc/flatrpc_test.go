@@ -1,0 +1,304 @@
+package flatrpc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+)
+
+const repeatMethod = "/test.Words/Repeat"
+
+// callRepeat calls Repeat.
+func callRepeat(ctx context.Context, c rpc.MessageCaller, text string, count int32) (*Word, error) {
+	return flatrpc.Call[Word](ctx, c, repeatMethod, word(nil, text, count), wordVerifier())
+}
+
+func TestManyCallersShareAConnectionInEveryCompression(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)})
+	for c := trpc.None; c.Supported(); c++ {
+		client := dial(t, address, rpc.CompressMessages(c))
+		var calls sync.WaitGroup
+		for n := range 8 {
+			calls.Add(1)
+			go func() {
+				defer calls.Done()
+				for i := range int32(8) {
+					text, count := fmt.Sprintf("caller %d;", n), 1+i*i*i*5 // up to some 20 KiB
+					reply, err := callRepeat(context.Background(), client, text, count)
+					if err != nil {
+						t.Errorf("%s: %v", c, err)
+						return
+					}
+					if reply.Text() != strings.Repeat(text, int(count)) || reply.Count() != count {
+						t.Errorf("%s: %d bytes for %d times %q", c, len(reply.Text()), count, text)
+					}
+				}
+			}()
+		}
+		calls.Wait()
+	}
+}
+
+func TestAHandlerSeesVerifiedMessagesOnly(t *testing.T) {
+	called := false
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+		called = true
+		return repeat(ctx, req)
+	})})
+	client := dial(t, address)
+	good := word(nil, "some text", 2).FinishedBytes()
+	bodies := [][]byte{nil, {}, {0}, {1, 2, 3}, good[:len(good)-4], []byte(strings.Repeat("\xff", 40))}
+	for _, body := range bodies {
+		err := client.InvokeMessage(context.Background(), &rpc.MessageCall{
+			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: body}})
+		var status *rpc.StatusError
+		if !errors.As(err, &status) || status.Code != trpc.ServerDecode {
+			t.Errorf("% x: %v", body, err)
+		}
+	}
+	if called {
+		t.Error("the handler saw one of them")
+	}
+	if _, err := callRepeat(context.Background(), client, "a", 1); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFailuresReachTheClientWithTheirCodes(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(_ context.Context, req *Word) (*flatbuf.Builder, error) {
+		switch req.Text() {
+		case "biz":
+			return nil, fmt.Errorf("wrapped: %w", &rpc.BizStatus{Code: 4711, Message: "sold out"})
+		case "status":
+			return nil, &rpc.StatusError{Code: trpc.ServerValidate, Message: "no such customer"}
+		case "plain":
+			return nil, errors.New("plain failure")
+		case "panic":
+			panic("secret")
+		case "nothing":
+			return nil, nil
+		case "unfinished":
+			return new(flatbuf.Builder), nil
+		}
+		return nil, &rpc.ApplicationException{Type: rpc.LoadShedding, Message: "busy"}
+	})})
+	client := dial(t, address)
+	call := func(method, text string) error {
+		_, err := flatrpc.Call[Word](context.Background(), client, method, word(nil, text, 1), wordVerifier())
+		return err
+	}
+	for text, code := range map[string]int32{"biz": 4711, "plain": 999} {
+		var biz *rpc.BizStatus
+		if err := call(repeatMethod, text); !errors.As(err, &biz) || biz.Code != code {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, code := range map[string]trpc.Code{
+		"status": trpc.ServerValidate, "panic": trpc.ServerSystem, "nothing": trpc.ServerEncode,
+		"unfinished": trpc.ServerSystem, "exception": trpc.ServerOverload,
+	} {
+		var status *rpc.StatusError
+		err := call(repeatMethod, text)
+		if !errors.As(err, &status) || status.Code != code {
+			t.Errorf("%s: %v", text, err)
+		}
+		if strings.Contains(fmt.Sprint(err), "secret") {
+			t.Errorf("the panic's value reaches the client: %v", err)
+		}
+	}
+	for method, code := range map[string]trpc.Code{"/test.Words/Other": trpc.NoFunc, "/other/Repeat": trpc.NoService, "": trpc.NoService, "Repeat": trpc.NoService} {
+		var status *rpc.StatusError
+		if err := call(method, "a"); !errors.As(err, &status) || status.Code != code {
+			t.Errorf("%q: %v", method, err)
+		}
+		var e *rpc.ApplicationException
+		if err := call(method, "a"); !errors.As(err, &e) || e.Type != rpc.UnknownMethod {
+			t.Errorf("%q: %v", method, err)
+		}
+	}
+}
+
+func TestOnewayCallsHeadersAndAttachmentsTravel(t *testing.T) {
+	seen := make(chan string, 1)
+	_, address := serve(t, []rpc.Method{
+		flatrpc.Oneway("Note", wordVerifier(), func(_ context.Context, req *Word) error {
+			seen <- req.Text()
+			return nil
+		}),
+		flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+			info, _ := rpc.Info(ctx)
+			who, _ := info.Header("who")
+			info.SetReplyAttachment([]byte(string(info.Attachment()) + " back"))
+			return word(nil, who, 1), nil
+		}),
+	})
+	client := dial(t, address)
+	ctx := context.Background()
+	if err := flatrpc.Send(ctx, client, "/test.Words/Note", word(nil, "noted", 1)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case text := <-seen:
+		if text != "noted" {
+			t.Error(text)
+		}
+	case <-time.After(patience):
+		t.Fatal("the oneway call never arrived")
+	}
+	for _, size := range []int{1, 10_000, 1 << 20} {
+		attachment := strings.Repeat("a", size)
+		err := client.InvokeMessage(rpc.WithHeader(ctx, "who", "Ada"), &rpc.MessageCall{
+			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: word(nil, "x", 1).FinishedBytes()},
+			Attachment: []byte(attachment),
+			ReadReply: func(m rpc.Message, back []byte) error {
+				w := new(Word)
+				flatbuf.GetRootAs(m.Body, 0, w)
+				if w.Text() != "Ada" || string(back) != attachment+" back" {
+					t.Errorf("%q with %d bytes beside it", w.Text(), len(back))
+				}
+				return nil
+			},
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// jsonWords converts words from and to JSON.
+type jsonWords struct{}
+
+func (jsonWords) AppendMessage(dst, body []byte) ([]byte, error) {
+	var w struct {
+		Text  string
+		Count int32
+	}
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, err
+	}
+	return append(dst, word(nil, w.Text, w.Count).FinishedBytes()...), nil
+}
+
+func (jsonWords) AppendBody(dst, message []byte) ([]byte, error) {
+	w := new(Word)
+	flatbuf.GetRootAs(message, 0, w)
+	return fmt.Appendf(dst, `{"Text":%q}`, w.Text()), nil
+}
+
+func TestBodiesInOtherFormatsAreServedWhereTheyAreAccepted(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat, flatrpc.Accept(transport.JSON, jsonWords{}), flatrpc.InitialSize(64))})
+	client := dial(t, address)
+	call := func(kind transport.ContentType, body string) (reply string, err error) {
+		err = client.InvokeMessage(context.Background(), &rpc.MessageCall{
+			Method: repeatMethod, Request: rpc.Message{Type: kind, Body: []byte(body)},
+			ReadReply: func(m rpc.Message, _ []byte) error {
+				if m.Type != kind {
+					t.Errorf("a reply in %s", m.Type)
+				}
+				reply = string(m.Body)
+				return nil
+			}})
+		return reply, err
+	}
+	if reply, err := call(transport.JSON, `{"Text":"ab","Count":2}`); err != nil || reply != `{"Text":"abab"}` {
+		t.Error(reply, err)
+	}
+	for _, kind := range []transport.ContentType{transport.JSON, transport.Protobuf} {
+		var status *rpc.StatusError
+		if _, err := call(kind, "{"); !errors.As(err, &status) || status.Code != trpc.ServerDecode {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+func TestTimesAndLimitsAreAnsweredWithTheirCodes(t *testing.T) {
+	wait := func(ctx context.Context, _ *Word) (*flatbuf.Builder, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	// The client's clock may stop first, so the server's answer is asked for on another call's behalf.
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Wait", wordVerifier(), wait)}, rpc.TaskExpiry(50*time.Millisecond))
+	_, err := flatrpc.Call[Word](context.Background(), dial(t, address), "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	var status *rpc.StatusError
+	if !errors.As(err, &status) || status.Code != trpc.ServerTimeout && status.Code != trpc.ServerFullLink {
+		t.Errorf("the server's time: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	_, err = flatrpc.Call[Word](ctx, dial(t, address), "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	if !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &status) {
+		t.Errorf("the client's time: %v", err)
+	}
+
+	entered := make(chan struct{})
+	_, address = serve(t, []rpc.Method{flatrpc.Unary("Wait", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+		close(entered)
+		return wait(ctx, req)
+	})}, rpc.MaxInFlight(1), rpc.TaskExpiry(0))
+	client := dial(t, address)
+	ctx, cancel = context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := flatrpc.Call[Word](ctx, client, "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+		ended <- err
+	}()
+	<-entered
+	_, err = flatrpc.Call[Word](context.Background(), client, "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	if !errors.As(err, &status) || status.Code != trpc.ServerOverload {
+		t.Errorf("beyond MaxInFlight: %v", err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestARateIsRefusedAsALimit(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxRate(1, 1))
+	client := dial(t, address)
+	for range 1000 {
+		_, err := callRepeat(context.Background(), client, "a", 1)
+		var status *rpc.StatusError
+		if errors.As(err, &status) {
+			if status.Code != trpc.ServerLimited {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Error("a thousand calls at one a second")
+}
+
+func TestMethodsThatCannotServeAreRefused(t *testing.T) {
+	server := rpc.NewServer()
+	for name, s := range map[string]*rpc.Service{
+		"no verifier":  {Name: "a", Methods: []rpc.Method{flatrpc.Unary("M", nil, repeat)}},
+		"no service":   {Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat)}},
+		"a slash":      {Name: "a/b", Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat)}},
+		"no handler":   {Name: "a", Methods: []rpc.Method{flatrpc.Oneway[Word]("M", wordVerifier(), nil)}},
+		"two forms":    {Name: "a", Methods: []rpc.Method{both()}},
+		"a name twice": {Name: "a", Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat), flatrpc.Unary("M", wordVerifier(), repeat)}},
+	} {
+		if err := server.Register(s); err == nil {
+			t.Errorf("%s: registered", name)
+		}
+	}
+}
+
+// both returns a method on messages and on structs.
+func both() rpc.Method {
+	m := flatrpc.Unary("M", wordVerifier(), repeat)
+	m.Serve = func(_ context.Context, args, dst []byte) ([]byte, error) { return dst, nil }
+	return m
+}
