@@ -36,8 +36,7 @@ type Stats struct {
 	SlowClients    int64 // connections that were closed because the client did not read
 }
 
-// Stopping reports whether the server takes no more calls, because Shutdown or
-// Close was called.
+// Stopping reports whether Shutdown or Close was called, so that calls should go elsewhere.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 
 // ClientStats is what a client holds at the moment.

@@ -45,7 +45,7 @@ func NewServer(opts ...Option) *Server {
 			counter(h, "slow_clients_total", "Connections that were closed because the client did not read.", func(s rpc.Stats) float64 { return float64(s.SlowClients) }),
 		},
 		refused:  prometheus.NewDesc(h.prefix+"refused_total", "Calls that were refused or given up, by the reason.", []string{"reason"}, h.labels),
-		stopping: prometheus.NewDesc(h.prefix+"stopping", "1 once the server takes no more calls.", nil, h.labels),
+		stopping: prometheus.NewDesc(h.prefix+"stopping", "1 once the server is shutting down.", nil, h.labels),
 	}
 }
 
