@@ -27,8 +27,9 @@ type Builder struct {
 	nested    bool // inside a table or vector
 	finished  bool
 	shared    map[string]UOffsetT
-	want      int   // bytes to allocate at first
-	home      *Pool // that it came from and goes back to
+	offsets   []UOffsetT // of vectors that are being made
+	want      int        // bytes to allocate at first
+	home      *Pool      // that it came from and goes back to
 }
 
 // firstSize is what a builder that knows nothing of its messages allocates.
@@ -59,6 +60,7 @@ func (b *Builder) Reset() {
 	b.minalign = SizeUOffsetT
 	b.vtables.reset()
 	b.nested, b.finished = false, false
+	b.offsets = b.offsets[:0]
 	if len(b.shared) > 0 {
 		clear(b.shared)
 	}

@@ -3,6 +3,7 @@ package flatbuf
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/wire/flatwire"
@@ -91,7 +92,7 @@ type verifyMember struct {
 // l.Tables[root]. It returns an error for a layout that contradicts itself. l
 // is not kept.
 func NewVerifier(l *Layout, root int, opts ...VerifyOption) (*Verifier, error) {
-	v := &Verifier{config: verifyConfig{depth: flatwire.MaxDepth, tables: flatwire.MaxTables}}
+	v := &Verifier{config: defaultConfig()}
 	for _, o := range opts {
 		o.apply(&v.config)
 	}
@@ -101,6 +102,62 @@ func NewVerifier(l *Layout, root int, opts ...VerifyOption) (*Verifier, error) {
 	if root < 0 || root >= len(l.Tables) {
 		return nil, fmt.Errorf("flatbuf: there is no table %d", root)
 	}
+	tables, err := compileLayout(l)
+	if err != nil {
+		return nil, err
+	}
+	v.root = &tables[root]
+	return v, nil
+}
+
+func defaultConfig() verifyConfig {
+	return verifyConfig{depth: flatwire.MaxDepth, tables: flatwire.MaxTables}
+}
+
+// With returns a Verifier for the same messages with other options in addition.
+// It panics if a file identifier has not four bytes.
+func (v *Verifier) With(opts ...VerifyOption) *Verifier {
+	w := *v
+	for _, o := range opts {
+		o.apply(&w.config)
+	}
+	if id := w.config.identifier; id != "" && len(id) != fileIdentifierLength {
+		panic(fmt.Sprintf("flatbuf: the file identifier %q has not four bytes", id))
+	}
+	return &w
+}
+
+// VerifierSet are the verifiers of all tables of a layout, for generated code. The
+// layout is compiled at the first use. They are safe for concurrent use.
+type VerifierSet struct {
+	layout *Layout
+	once   sync.Once
+	all    []Verifier
+}
+
+// NewVerifierSet returns the verifiers of l, which is kept and must not change.
+func NewVerifierSet(l *Layout) *VerifierSet { return &VerifierSet{layout: l} }
+
+// Root returns the verifier of messages whose root is the table at Tables[root] of
+// the layout. It panics if there is none or the layout contradicts itself.
+func (v *VerifierSet) Root(root int) *Verifier {
+	v.once.Do(v.compile)
+	return &v.all[root]
+}
+
+func (v *VerifierSet) compile() {
+	tables, err := compileLayout(v.layout)
+	if err != nil {
+		panic(err)
+	}
+	v.all = make([]Verifier, len(tables))
+	for i := range tables {
+		v.all[i] = Verifier{root: &tables[i], config: defaultConfig()}
+	}
+}
+
+// compileLayout returns the tables of l, as verification runs on them.
+func compileLayout(l *Layout) ([]verifyTable, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -134,8 +191,7 @@ func NewVerifier(l *Layout, root int, opts ...VerifyOption) (*Verifier, error) {
 		}
 		slices.SortStableFunc(t.ops, func(x, y verifyOp) int { return int(x.at) - int(y.at) })
 	}
-	v.root = &tables[root]
-	return v, nil
+	return tables, nil
 }
 
 func compareUint(a, b uint64) int {

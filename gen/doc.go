@@ -8,12 +8,37 @@
 // It holds no codec: a generated package imports package rpc if it declares
 // services, and otherwise only the standard library.
 //
+// # FlatBuffers
+//
+// [FlatBuffers] writes Go from the schemas of FlatBuffers, without Google's compiler. For
+// a table Monster with a field hp:
+//
+//   - Monster, with the accessors, functions and constants of Google's compiler:
+//     GetRootAsMonster, Hp, MutateHp, MonsterStart, MonsterAddHp, LookupByKey and so on;
+//   - MonsterT, the object form: NewMonsterT has the defaults of the schema, Pack writes
+//     it and UnPack reads it, which copies; unions are AnyT with a Type and a Value,
+//     AnyOfMonster and AsMonster;
+//   - MonsterBuilder, to write a message field by field with types: what is required is
+//     asked for by NewMonsterBuilder, what a field refers to has a type of its own
+//     (flatbuf.Ref), and a table may be made while another one is;
+//   - VerifyMonster and MonsterVerifier, which check a message before it is read, and
+//     UnmarshalMonster, which does so and unpacks.
+//
+// Arrays, vectors of unions, unions of structs and strings, defaults of strings and vectors,
+// offsets and vectors of 64 bits, keys of every type, nested buffers (XNestedRoot) and FlexBuffers
+// (XFlexRoot) are there, which Google's Go lacks.
+//
+// A name that is taken gets an underscore: the accessor of a field "init" is Init_, as every
+// type has an Init. A type that is named like something that generated code uses gets
+// one, too.
+//
 // # How the work is split
 //
 // Names are given out first, for all files at once (model.go, naming.go);
 // then each file is rendered from the templates in templates/, which ask for
 // types (types.go), values (values.go) and imports (imports.go) as they need
-// them, so that a file imports what it uses and nothing else.
+// them, so that a file imports what it uses and nothing else. internal/fbs does the
+// same for FlatBuffers.
 //
 // The package must not know any IDL: what it prints comes from the schema.
 package gen

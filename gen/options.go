@@ -20,6 +20,9 @@ type options struct {
 	pretouch                    bool
 	static                      bool
 	forms                       bool
+
+	goPackage  string // of FlatBuffers
+	noServices bool
 }
 
 func newOptions(opts []Option) options {
@@ -102,3 +105,8 @@ func Static(on bool) Option { return func(o *options) { o.static = on } }
 // SXReply, by which a callback answers; and for each service UnimplementedS, to embed,
 // whose methods answer that they are unknown.
 func Forms(on bool) Option { return func(o *options) { o.forms = on } }
+
+// GoPackage names the Go package of the files of FlatBuffers that name none.
+func GoPackage(path string) Option {
+	return func(o *options) { o.goPackage = strings.Trim(path, "/") }
+}

@@ -41,44 +41,45 @@ func genSwitches() []genSwitch {
 
 func genCommand() *command {
 	return &command{
-		name: "gen", args: "FILE -o DIR [--prefix PATH]",
-		summary: "write Go for Thrift IDL",
+		name: "gen", args: "FILE... -o DIR [--prefix PATH]",
+		summary: "write Go for IDL of Thrift or FlatBuffers",
 		help: "Writes a package for the file and one for each file that it includes, below DIR,\n" +
 			"in the directories that \"namespace go\" names. PATH is the import path of DIR.\n" +
-			"What is on by default is turned off by --NAME=false.",
+			"What is on by default is turned off by --NAME=false.\n\n" +
+			"For .fbs and .bfbs the directories are those that go_package or the namespaces\n" +
+			"name, flatc is not needed, and of the options --includes counts.",
 		examples: []string{
 			"thrum gen shop.thrift -o gen --prefix example.org/shop/gen",
 			"thrum gen shop.thrift -o gen --static --getters=false",
+			"thrum gen monster.fbs -o gen --prefix example.org/game/gen",
+			"thrum gen a.fbs b.fbs -I schemas -o gen --go-package example.org/game/gen/all",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			dirs := includeFlag(fs)
 			out := fs.String("o", "", "write below `dir`")
 			prefix := fs.String("prefix", "", "the import `path` of the directory that is written to")
+			goPackage := fs.String("go-package", "", "the Go `package` of .fbs files that name none")
 			switches := genSwitches()
 			values := make([]*bool, len(switches))
 			for i, s := range switches {
 				values[i] = fs.Bool(s.name, s.on, s.usage)
 			}
 			return func(env *environment, args []string) error {
-				if len(args) != 1 || *out == "" {
-					return usageError("one file and -o are needed")
+				if len(args) == 0 || *out == "" {
+					return usageError("a file and -o are needed")
 				}
-				opts := []gen.Option{gen.ImportPrefix(*prefix)}
+				opts := []gen.Option{gen.ImportPrefix(*prefix), gen.GoPackage(*goPackage)}
 				for i, s := range switches {
 					opts = append(opts, s.option(*values[i]))
 				}
-				return generate(env, args[0], *dirs, *out, opts)
+				return generate(env, args, *dirs, *out, opts)
 			}
 		},
 	}
 }
 
-func generate(env *environment, path string, dirs []string, out string, opts []gen.Option) error {
-	f, err := loadThrift(env.stderr, path, dirs)
-	if err != nil {
-		return err
-	}
-	files, err := gen.Go(f, opts...)
+func generate(env *environment, paths, dirs []string, out string, opts []gen.Option) error {
+	files, err := generated(env, paths, dirs, opts)
 	if list := (diag.List)(nil); errors.As(err, &list) { // what Go cannot express, with its places
 		if err := list.Render(env.stderr); err != nil {
 			return err
@@ -97,4 +98,24 @@ func generate(env *environment, path string, dirs []string, out string, opts []g
 		}
 	}
 	return nil
+}
+
+// generated returns the Go for files of one language: one of Thrift, or some of
+// FlatBuffers.
+func generated(env *environment, paths, dirs []string, opts []gen.Option) ([]gen.File, error) {
+	if !isFBS(paths[0]) {
+		if len(paths) > 1 {
+			return nil, usageError("Thrift IDL is written one file at a time")
+		}
+		f, err := loadThrift(env.stderr, paths[0], dirs)
+		if err != nil {
+			return nil, err
+		}
+		return gen.Go(f, opts...)
+	}
+	files, err := loadFlat(env.stderr, paths, dirs)
+	if err != nil {
+		return nil, err
+	}
+	return gen.FlatBuffers(files, opts...)
 }

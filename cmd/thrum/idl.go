@@ -30,6 +30,26 @@ func loadThrift(stderr io.Writer, path string, dirs []string) (*schema.File, err
 	return f, shown(stderr, list)
 }
 
+// loadFlat reads schemas of FlatBuffers, in text or binary form; of the latter one
+// at a time.
+func loadFlat(stderr io.Writer, paths, dirs []string) ([]*schema.File, error) {
+	for _, path := range paths {
+		if !isFBS(path) {
+			return nil, usageError(path + " is no FlatBuffers IDL, as the other files are")
+		}
+		if !strings.HasSuffix(path, ".bfbs") {
+			continue
+		}
+		if len(paths) > 1 {
+			return nil, usageError("binary schemas are read one at a time")
+		}
+		f, list := loadBinary(path)
+		return []*schema.File{f}, shown(stderr, list)
+	}
+	files, list := fbsidl.LoadAll(paths, fbsidl.IncludeDirs(dirs...))
+	return files, shown(stderr, list)
+}
+
 // foreign is the error of a command that has no use for FlatBuffers IDL.
 func foreign(path string) error {
 	return usageError(path + " is FlatBuffers IDL, of which this command knows nothing")

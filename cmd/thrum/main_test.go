@@ -223,11 +223,43 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	if out, _ := expect(t, exitFailed, "check", binary); !strings.Contains(out, "a.bfbs: error: the binary schema is broken") {
 		t.Errorf("got %q", out)
 	}
-	for _, args := range [][]string{{"gen", path, "-o", "x"}, {"inspect", "--idl", path, "--type", "A"}} {
-		if _, stderr := expect(t, exitUsage, args...); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
-			t.Errorf("thrum %q: %q", args, stderr)
+	if _, stderr := expect(t, exitUsage, "inspect", "--idl", path, "--type", "A"); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
+		t.Errorf("thrum inspect: %q", stderr)
+	}
+}
+
+func TestGenWritesGoForFlatBuffers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"a.fbs":      "include 'b.fbs'; namespace x.y; table A { b:B; }",
+		"b.fbs":      "namespace x.y; table B { n:int; }",
+		"c.fbs":      "table C { n:int; }",
+		"wrong.fbs":  "table A { b:B; }",
+		"cycle.fbs":  "include 'cycle2.fbs'; attribute 'go_package=p/q'; table A { b:B; }",
+		"cycle2.fbs": "include 'cycle.fbs'; attribute 'go_package=p/r'; table B { a:A; }",
+		"one.thrift": "struct A {}",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
+	out, _ := expect(t, exitOK, "gen", "a.fbs", "c.fbs", "-o", "out", "--prefix", "example.com/m", "--go-package", "example.com/m/all")
+	if want := filepath.FromSlash("out/all/a.go\nout/all/b.go\nout/all/c.go\n"); out != want {
+		t.Errorf("wrote %q", out)
+	}
+	out, _ = expect(t, exitOK, "gen", "a.fbs", "-o", "out", "--includes=false")
+	if want := filepath.FromSlash("out/x/y/a.go\n"); out != want {
+		t.Errorf("wrote %q", out)
+	}
+	_, stderr := expect(t, exitFailed, "gen", "wrong.fbs", "-o", "out")
+	if !strings.Contains(stderr, "wrong.fbs:1:13: error: the type B is not declared [unknown-type]\n") {
+		t.Errorf("got %q", stderr)
+	}
+	if _, stderr = expect(t, exitFailed, "gen", "cycle.fbs", "-o", "out"); !strings.Contains(stderr, "[import-cycle]") {
+		t.Errorf("got %q", stderr)
+	}
+	expect(t, exitUsage, "gen", "a.fbs", "one.thrift", "-o", "out")
+	expect(t, exitUsage, "gen", "one.thrift", "a.fbs", "-o", "out")
 }
 
 func TestCheckAgainstAnOlderFileShowsWhatBreaks(t *testing.T) {

@@ -77,9 +77,10 @@ var House = Rules{
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/admin", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},
-		{"gen", []string{"schema", "diag"}},
+		{"gen", []string{"gen/internal/fbs", "schema", "diag"}},
+		{"gen/internal/fbs", []string{"flatbuf", "schema", "diag"}},
 		{"gen/static", []string{"diag", "wire/thriftwire"}},
-		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "codec", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
+		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "codec", "flatbuf", "flatbuf/flexbuf", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
 		{"gateway", []string{"rpc", "rpc/generic", "transcode", "schema", "diag", "wire/..."}},
 		{"examples/...", []string{"examples/...", "rpc/...", "codec"}},
 		{"internal/conform/...", []string{anything}},

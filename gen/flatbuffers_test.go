@@ -1,0 +1,173 @@
+package gen_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// flatGoldens are the roots whose output lies below internal/golden/flat.
+var flatGoldens = []string{"kinds.fbs", "names.fbs", "same/root.fbs", "other/root.fbs", "pkg/shop.fbs"}
+
+func loadFlat(t testing.TB, path string, opts ...fbsidl.Option) *schema.File {
+	t.Helper()
+	f, list := fbsidl.Load(path, opts...)
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestOutputOfFlatBuffersIsTheGoldenPackages(t *testing.T) {
+	const dir = "internal/golden/flat"
+	for _, path := range flatGoldens {
+		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, "testdata/fbs/"+path)}, gen.ImportPrefix(goldenPrefix+"golden/flat"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *rewrite {
+			if err := gen.Write(dir, files); err != nil {
+				t.Fatal(err)
+			}
+		}
+		compareFiles(t, dir, files)
+	}
+}
+
+// flatCompiles generates schemas, of which main.fbs is the root, and checks the output.
+func flatCompiles(t *testing.T, texts map[string]string, opts ...gen.Option) []gen.File {
+	t.Helper()
+	files, err := gen.FlatBuffers([]*schema.File{loadFlatTexts(t, texts)}, append([]gen.Option{gen.ImportPrefix(compilePrefix)}, opts...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(files)
+	for p := range h.source {
+		if _, err := h.Import(p); err != nil {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+	return files
+}
+
+func loadFlatTexts(t *testing.T, texts map[string]string) *schema.File {
+	t.Helper()
+	sources := make(map[string][]byte)
+	for name, text := range texts {
+		sources[name] = []byte(text)
+	}
+	return loadFlat(t, "main.fbs", fbsidl.Sources(sources), fbsidl.MemoryOnly())
+}
+
+func TestAcceptedSchemasCompile(t *testing.T) {
+	paths, err := filepath.Glob("../idl/fbsidl/testdata/accepted/*.fbs")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, path, fbsidl.IncludeDirs(filepath.Dir(path), filepath.Join(filepath.Dir(path), "lib")))}, gen.ImportPrefix(compilePrefix))
+		if err != nil {
+			t.Errorf("%s: %v\n%s", path, err, text)
+			continue
+		}
+		h := newHouse(files)
+		for p := range h.source {
+			if _, err := h.Import(p); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+}
+
+func TestAwkwardNamesOfFlatBuffersCompileEverywhere(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("namespace type.main;\n")
+	decl := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	names := append(strings.Fields("rcv obj builder flatbuf math x j u t vt refs end wide table off offset key Table Init UnPack UnPackTo Pack End Put x_y x_Y xY XY Mutate MutateX"), awkward...)
+	seen := map[string]bool{}
+	var fields, values []string
+	for _, n := range names {
+		if n = strings.Trim(n, "_"); !seen[n] && n != "NONE" {
+			seen[n] = true
+			fields = append(fields, n)
+			values = append(values, n)
+		}
+	}
+	for i, n := range fields {
+		decl("enum E%s : ubyte { %s }", n, strings.Join(values, ", "))
+		decl("struct S%s { f%s:int; p%d:[E%s:2]; }", n, n, i, n)
+	}
+	decl("struct all_ { %s:Sfunc; }", strings.Join(fields, ":Sfunc; "))
+	decl("table Scalars_ { %s:int; }", strings.Join(fields, ":int; "))
+	decl("table Vectors_ { %s:[all_]; }", strings.Join(fields, ":[all_]; "))
+	decl("table Others_ { %s:[string]; }", strings.Join(fields, ":[string]; "))
+	decl("union any_ { %s: Vectors_ }", strings.Join(fields, ": Vectors_, "))
+	decl("table Unions_ { %s:any_; }", strings.Join(fields, ":any_; "))
+	flatCompiles(t, map[string]string{"main.fbs": b.String()})
+	b.Reset()
+	for _, n := range fields { // as types
+		decl("table %s { qq:[%s]; qk:string (key); }", n, n)
+	}
+	decl("union all_types { %s }", strings.Join(fields, ", "))
+	flatCompiles(t, map[string]string{"main.fbs": b.String()})
+}
+
+func TestNamespacesInCirclesShareAPackage(t *testing.T) {
+	files := flatCompiles(t, map[string]string{"main.fbs": `
+		namespace a; table A { b:b.B; }
+		namespace b; table B { a:a.A; c:c.C; } table B2 {}
+		namespace c; struct low { n:int; } table C { l:[low]; }
+		namespace d; table D { a:a.A; l:c.low; ls:[c.low]; }`})
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	if got := strings.Join(paths, " "); got != "b/main.go c/main.go d/main.go" {
+		t.Errorf("files: %s", got)
+	}
+}
+
+func TestGoPackageNamesWhereFilesGo(t *testing.T) {
+	files := flatCompiles(t, map[string]string{
+		"main.fbs":  `include "lib.fbs"; include "plain.fbs"; attribute "go_package=example.com/app/one"; namespace x.y; table A { b:z.B; c:C; }`,
+		"lib.fbs":   `attribute "go_package=else.org/two"; namespace z; table B { n:int; }`,
+		"plain.fbs": `table C { n:int; }`,
+	})
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	if got := strings.Join(paths, " "); got != "else.org/two/lib.go one/main.go plain/plain.go" {
+		t.Errorf("files: %s", got)
+	}
+}
+
+func TestWhatGoCannotExpressOfFlatBuffersIsReported(t *testing.T) {
+	for _, c := range []struct {
+		code  string
+		texts map[string]string
+	}{
+		{"name-clash", map[string]string{"main.fbs": `attribute "go_package=p"; namespace a; table T {} namespace b; table T {}`}},
+		{"unexported", map[string]string{"main.fbs": `namespace a; table low {} table Low {} namespace b; table B { l:a.low; }`}},
+		{"import-cycle", map[string]string{
+			"main.fbs": `include "b.fbs"; attribute "go_package=p/q"; table A { b:B; }`,
+			"b.fbs":    `include "main.fbs"; attribute "go_package=p/r"; table B { a:A; }`,
+		}},
+	} {
+		_, err := gen.FlatBuffers([]*schema.File{loadFlatTexts(t, c.texts)})
+		if list, ok := err.(diag.List); !ok || len(list) == 0 || list[0].Code != c.code {
+			t.Errorf("%s: %v", c.code, err)
+		}
+	}
+}
