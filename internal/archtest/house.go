@@ -62,6 +62,8 @@ var House = Rules{
 		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
 		{"dynamic/protobuf", []string{"dynamic", "schema", "diag", "wire/protowire"}},
 		{"dynamic/protobuf/structs", []string{"dynamic/protobuf", "schema", "diag", "wire/protowire"}},
+		{"internal/flatpack", []string{"flatbuf", "schema", "wire/flatwire"}},
+		{"dynamic/flatbuffers", []string{"dynamic", "flatbuf", "internal/flatpack", "schema", "diag", "wire/flatwire"}},
 		{"dynamic/structs", []string{"dynamic", "codec", "schema", "diag", "wire/thriftwire"}},
 		{"rpc/stream", nil},
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire/...", "wire/protowire", "diag"}},

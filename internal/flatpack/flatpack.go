@@ -1,0 +1,195 @@
+// Package flatpack puts FlatBuffers together whose schema is known at run time
+// only, field by field as they come: what a table refers to is written at
+// once, and the table itself when all is known. Where the values come from is
+// its users' business, JSON or Go values.
+package flatpack
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// Packer holds the fields of tables that are not written yet, on a stack. Its
+// zero value is ready with a Builder. It is for one goroutine at a time.
+type Packer struct {
+	Builder *flatbuf.Builder
+	fields  []field
+	structs []byte
+}
+
+type field struct {
+	slot  int
+	kind  kind
+	size  int
+	align int
+	bits  uint64 // of a scalar, an offset, or where a struct begins in structs
+}
+
+type kind uint8
+
+const (
+	scalar kind = iota
+	inline
+	offset
+	offset64
+)
+
+// Start begins a table; EndTable ends it. Tables that are begun inside are ended first.
+func (p *Packer) Start() (mark int) { return len(p.fields) }
+
+// Set tells whether the table that began at mark has a field in that slot.
+func (p *Packer) Set(mark, slot int) bool {
+	return slices.ContainsFunc(p.fields[mark:], func(f field) bool { return f.slot == slot })
+}
+
+// Scalar adds a number, whose size bytes are the low ones of bits.
+func (p *Packer) Scalar(slot int, bits uint64, size int) {
+	p.fields = append(p.fields, field{slot: slot, kind: scalar, size: size, align: size, bits: bits})
+}
+
+// Struct adds a struct as it stands in messages.
+func (p *Packer) Struct(slot int, data []byte, align int) {
+	at := len(p.structs)
+	p.structs = append(p.structs, data...)
+	p.fields = append(p.fields, field{slot: slot, kind: inline, size: len(data), align: align, bits: uint64(at)})
+}
+
+// Offset adds a part that has been written; wide is for an offset of 64 bits.
+func (p *Packer) Offset(slot int, off flatbuf.UOffsetT, wide bool) {
+	f := field{slot: slot, kind: offset, size: 4, align: 4, bits: uint64(off)}
+	if wide {
+		f.kind, f.size, f.align = offset64, 8, 8
+	}
+	p.fields = append(p.fields, f)
+}
+
+// Number adds the number of a field, with its low bytes those of bits, unless it is the default.
+func (p *Packer) Number(f *schema.Field, bits uint64) {
+	size := f.Type().InlineSize()
+	if f.Requiredness() != schema.Optional && Low(bits, size) == Low(DefaultBits(f), size) {
+		return
+	}
+	p.Scalar(int(f.ID()), bits, size)
+}
+
+// Missing returns a required field of d that the table which began at mark does not
+// have, or nil.
+func (p *Packer) Missing(d *schema.StructDef, mark int) *schema.Field {
+	for _, f := range d.Fields() {
+		if f.Requiredness() == schema.Required && !f.Deprecated() && !p.Set(mark, int(f.ID())) {
+			return f
+		}
+	}
+	return nil
+}
+
+// EndTable writes the table that began at mark.
+func (p *Packer) EndTable(mark int) flatbuf.UOffsetT {
+	fields := p.fields[mark:]
+	slots := 0
+	for i := range fields {
+		slots = max(slots, fields[i].slot+1)
+	}
+	// The widest first, so that nothing needs padding.
+	slices.SortStableFunc(fields, func(a, b field) int {
+		if c := cmp.Compare(a.align, b.align); c != 0 {
+			return c
+		}
+		return cmp.Compare(b.slot, a.slot)
+	})
+	b := p.Builder
+	b.StartObject(slots)
+	first := len(p.structs)
+	for i := range fields {
+		f := &fields[i]
+		switch f.kind {
+		case scalar:
+			prepend(b, f.bits, f.size)
+		case inline:
+			first = min(first, int(f.bits))
+			b.Prep(f.align, f.size)
+			b.Pad(f.size)
+			copy(b.Bytes[b.Head():], p.structs[f.bits:int(f.bits)+f.size])
+		case offset:
+			b.PrependUOffsetT(flatbuf.UOffsetT(f.bits))
+		case offset64:
+			b.PrependUOffsetT64(flatbuf.UOffsetT(f.bits))
+		}
+		b.Slot(f.slot)
+	}
+	p.structs = p.structs[:first]
+	p.fields = p.fields[:mark]
+	return b.EndObject()
+}
+
+// Reset forgets tables that were begun, after a fault.
+func (p *Packer) Reset() { p.fields, p.structs = p.fields[:0], p.structs[:0] }
+
+func prepend(b *flatbuf.Builder, bits uint64, size int) {
+	switch size {
+	case 1:
+		b.PrependUint8(uint8(bits))
+	case 2:
+		b.PrependUint16(uint16(bits))
+	case 4:
+		b.PrependUint32(uint32(bits))
+	default:
+		b.PrependUint64(bits)
+	}
+}
+
+// Vector writes a vector of n elements that stand in data as they do in
+// messages. wide is for a length of 64 bits.
+func Vector(b *flatbuf.Builder, data []byte, n, align int, wide bool) flatbuf.UOffsetT {
+	size := 1
+	if n > 0 {
+		size = len(data) / n
+	}
+	if wide {
+		b.StartVector64(size, n, align)
+	} else {
+		b.StartVector(size, n, align)
+	}
+	b.Pad(len(data))
+	copy(b.Bytes[b.Head():], data)
+	if wide {
+		return b.EndVector64(n)
+	}
+	return b.EndVector(n)
+}
+
+// Inline writes a struct that stands alone, as a member of a union does.
+func Inline(b *flatbuf.Builder, data []byte, align int) flatbuf.UOffsetT {
+	b.Prep(align, len(data))
+	b.Pad(len(data))
+	copy(b.Bytes[b.Head():], data)
+	return b.Offset()
+}
+
+// Unions adds a vector of unions in a slot, with the vector of their types, of
+// size bytes each, in the slot before. The offset of a union that is not set is 0.
+func Unions(p *Packer, slot int, types []byte, size int, offsets []flatbuf.UOffsetT) {
+	if len(offsets) > 0 && slices.Contains(offsets, 0) {
+		p.Offset(slot, p.sparse(offsets), false)
+	} else {
+		p.Offset(slot, p.Builder.CreateVectorOfTables(offsets), false)
+	}
+	p.Offset(slot-1, Vector(p.Builder, types, len(offsets), size, false), false)
+}
+
+// sparse writes a vector of offsets some of which are 0.
+func (p *Packer) sparse(offsets []flatbuf.UOffsetT) flatbuf.UOffsetT {
+	b := p.Builder
+	b.StartVector(flatbuf.SizeUOffsetT, len(offsets), flatbuf.SizeUOffsetT)
+	for _, off := range slices.Backward(offsets) {
+		if off == 0 {
+			b.Pad(flatbuf.SizeUOffsetT)
+		} else {
+			b.PrependUOffsetT(off)
+		}
+	}
+	return b.EndVector(len(offsets))
+}

@@ -1,0 +1,154 @@
+package flatpack
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
+)
+
+// This file holds numbers as they stand in messages, and the order of keys.
+
+// KindOf returns the kind of a number, of an enum that of its base.
+func KindOf(t *schema.Type) schema.Kind {
+	if t.Kind() == schema.Enum {
+		return t.Enum().Base()
+	}
+	return t.Kind()
+}
+
+// IsUnion tells whether values of t are unions.
+func IsUnion(t *schema.Type) bool {
+	return t.Kind() == schema.Struct && t.Struct().Flavor() == schema.Union && t.Struct().Tag() != nil
+}
+
+// Load loads the number of size bytes at pos.
+func Load(b []byte, pos, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(flatwire.U8(b, pos))
+	case 2:
+		return uint64(flatwire.U16(b, pos))
+	case 4:
+		return uint64(flatwire.U32(b, pos))
+	}
+	return flatwire.U64(b, pos)
+}
+
+// Put writes a number at the front of b.
+func Put(b []byte, bits uint64, size int) {
+	for i := range size {
+		b[i] = byte(bits >> (8 * i))
+	}
+}
+
+// Low returns the low bytes of bits.
+func Low(bits uint64, size int) uint64 { return bits << (64 - 8*size) >> (64 - 8*size) }
+
+// Extend returns a number of size bytes as one of 64 bits, with its sign.
+func Extend(n uint64, kind schema.Kind, size int) uint64 {
+	if kind >= schema.I8 && kind <= schema.I64 && !kind.IsUnsigned() {
+		shift := 64 - 8*size
+		return uint64(int64(n<<shift) >> shift)
+	}
+	return Low(n, size)
+}
+
+// DefaultBits returns the default of a number: 0 if none is declared.
+func DefaultBits(f *schema.Field) uint64 {
+	d := f.Default()
+	if d == nil {
+		return 0
+	}
+	switch KindOf(f.Type()) {
+	case schema.Bool:
+		if d.Bool || d.Int != 0 {
+			return 1
+		}
+		return 0
+	case schema.Float:
+		return uint64(math.Float32bits(float32(d.Float)))
+	case schema.Double:
+		return math.Float64bits(d.Float)
+	}
+	return uint64(d.Int)
+}
+
+// Key returns the field by which elements of that type are sorted, or nil.
+func Key(t *schema.Type) *schema.Field {
+	if t.Kind() != schema.Struct {
+		return nil
+	}
+	for _, f := range t.Struct().Fields() {
+		if f.Key() {
+			return f
+		}
+	}
+	return nil
+}
+
+// compareBits orders numbers as they stand in messages.
+func compareBits(kind schema.Kind, size int, x, y uint64) int {
+	switch {
+	case kind == schema.Float:
+		return cmp.Compare(math.Float32frombits(uint32(x)), math.Float32frombits(uint32(y)))
+	case kind == schema.Double:
+		return cmp.Compare(math.Float64frombits(x), math.Float64frombits(y))
+	case kind.IsUnsigned() || kind == schema.Bool:
+		return cmp.Compare(Low(x, size), Low(y, size))
+	}
+	return cmp.Compare(int64(Extend(x, kind, size)), int64(Extend(y, kind, size)))
+}
+
+// SortTables orders tables that have been written by their key, if they have one.
+func (p *Packer) SortTables(t *schema.Type, tables []flatbuf.UOffsetT) {
+	f := Key(t)
+	if f == nil {
+		return
+	}
+	b := p.Builder.Bytes
+	at := func(off flatbuf.UOffsetT) int { return flatwire.Field(b, len(b)-int(off), int(f.ID())) }
+	if f.Type().Kind() == schema.String {
+		text := func(off flatbuf.UOffsetT) []byte {
+			if pos := at(off); pos != 0 {
+				return flatwire.Bytes(b, flatwire.Follow(b, pos))
+			}
+			return nil
+		}
+		slices.SortStableFunc(tables, func(x, y flatbuf.UOffsetT) int { return bytes.Compare(text(x), text(y)) })
+		return
+	}
+	kind, size := KindOf(f.Type()), f.Type().InlineSize()
+	bits := func(off flatbuf.UOffsetT) uint64 {
+		if pos := at(off); pos != 0 {
+			return Load(b, pos, size)
+		}
+		return DefaultBits(f)
+	}
+	slices.SortStableFunc(tables, func(x, y flatbuf.UOffsetT) int { return compareBits(kind, size, bits(x), bits(y)) })
+}
+
+// SortStructs orders structs, that stand in data one after another, by their key, if
+// they have one.
+func SortStructs(t *schema.Type, data []byte) {
+	f := Key(t)
+	if f == nil || f.Type().InlineSize() == 0 {
+		return
+	}
+	stride, kind, size := t.InlineSize(), KindOf(f.Type()), f.Type().InlineSize()
+	order := make([]int, len(data)/stride)
+	for i := range order {
+		order[i] = i * stride
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		return compareBits(kind, size, Load(data, x+f.Offset(), size), Load(data, y+f.Offset(), size))
+	})
+	was := bytes.Clone(data)
+	for i, at := range order {
+		copy(data[i*stride:], was[at:at+stride])
+	}
+}
