@@ -117,9 +117,11 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 			return nil, &TypeError{Type: t, Reason: err.Error()}
 		}
 	}
-	e, err := c.engine.engine()
-	if err != nil {
-		return nil, &TypeError{Type: t, Reason: err.Error()}
+	e := c.custom
+	if e == nil {
+		if e, err = c.engine.engine(); err != nil {
+			return nil, &TypeError{Type: t, Reason: err.Error()}
+		}
 	}
 	out := &compiled{typ: layout.Def.Type(), engine: e.Name(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
 	if out.encoder, err = e.Encoder(progs[plan.Encode], progs[plan.Size], binding, c.encode); err != nil {

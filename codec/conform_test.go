@@ -12,6 +12,8 @@ import (
 	"github.com/thrum-rpc/thrum/internal/conform"
 	"github.com/thrum-rpc/thrum/internal/conform/gostruct"
 	"github.com/thrum-rpc/thrum/internal/conform/guard"
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/jit"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"pgregory.net/rapid"
@@ -49,15 +51,19 @@ var conformNamed = map[string]reflect.Type{
 
 // conformEngine is the codec on Go types of one style.
 type conformEngine struct {
-	name  string
-	style gostruct.Style
-	arena *Arena // nil for the heap
+	name   string
+	style  gostruct.Style
+	arena  *Arena        // nil for the heap
+	engine engine.Engine // nil for the portable one
 }
 
 var conformEngines = []conformEngine{
-	{"pointers", gostruct.Style{Named: conformNamed}, nil},
-	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil},
-	{"an arena", gostruct.Style{Named: conformNamed}, NewArena()},
+	{"pointers", gostruct.Style{Named: conformNamed}, nil, nil},
+	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, nil},
+	{"an arena", gostruct.Style{Named: conformNamed}, NewArena(), nil},
+	{"machine code", gostruct.Style{Named: conformNamed}, nil, jit.Engine{Shortest: 1}},
+	{"values and machine code", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, jit.Engine{Shortest: 1}},
+	{"an arena and machine code", gostruct.Style{Named: conformNamed}, NewArena(), jit.Engine{Shortest: 1}},
 }
 
 // conformShape is what Go has types for without a declaration.
@@ -87,7 +93,9 @@ func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rul
 	if r.CheckSets {
 		opts = append(opts, CheckSets())
 	}
-	c, err := compile(g, newConfig(opts), shared.pool)
+	cfg := newConfig(opts)
+	cfg.custom = e.engine
+	c, err := compile(g, cfg, shared.pool)
 	if err != nil && p != conform.Binary && strings.Contains(err.Error(), "the compact protocol of") {
 		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
 	}
@@ -259,8 +267,11 @@ func FuzzDecodeAgreesWithTheModel(f *testing.F) {
 		if _, _, err := conformEngines[0].compile(p, c.Type, c.Rules); err != nil {
 			return // a type that the protocol lacks
 		}
-		if err := agreesWithTheModel(conformEngines[0], guard.New(t, len(b)), p, c.Type, b, c.Rules); err != nil {
-			t.Fatal(err)
+		edge := guard.New(t, len(b))
+		for _, e := range conformEngines {
+			if err := agreesWithTheModel(e, edge, p, c.Type, b, c.Rules); err != nil {
+				t.Fatalf("%s: %v", e.name, err)
+			}
 		}
 	})
 }

@@ -3,10 +3,12 @@ package codec
 import (
 	"errors"
 	"math"
+	"runtime"
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/engine/interp"
+	"github.com/thrum-rpc/thrum/internal/engine/jit"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
@@ -23,6 +25,7 @@ type config struct {
 
 	protocol Protocol
 	engine   EngineKind
+	custom   engine.Engine // of tests, in the place of what engine names
 }
 
 // DefaultMaxDepth is the deepest nesting of structs and containers that is
@@ -112,6 +115,7 @@ type EngineKind uint8
 const (
 	Auto   EngineKind = iota // the fastest that takes the type on this platform; the default
 	Interp                   // the portable interpreter
+	JIT                      // machine code made at run time, for what it takes; the interpreter for the rest
 )
 
 // String returns the kind's name as Codec.Engine returns it.
@@ -121,6 +125,8 @@ func (k EngineKind) String() string {
 		return "auto"
 	case Interp:
 		return interp.Engine{}.Name()
+	case JIT:
+		return jit.Engine{}.Name()
 	default:
 		return "EngineKind(" + strconv.Itoa(int(k)) + ")"
 	}
@@ -135,6 +141,11 @@ func (k EngineKind) engine() (engine.Engine, error) {
 	switch k {
 	case Auto, Interp:
 		return interp.Engine{}, nil
+	case JIT:
+		if !jit.Supported() {
+			return nil, errors.New("there is no machine code on " + runtime.GOOS + "/" + runtime.GOARCH)
+		}
+		return jit.Engine{}, nil
 	default:
 		return nil, errors.New("there is no engine " + k.String())
 	}

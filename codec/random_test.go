@@ -108,7 +108,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 			n = []int64{0, -1, math.MinInt64, math.MaxInt64}[r.Intn(4)]
 		}
 		v.SetInt(n >> (64 - bits))
-	case reflect.Float64:
+	case reflect.Float32, reflect.Float64:
 		v.SetFloat(r.NormFloat64())
 	case reflect.Uint8:
 		v.SetUint(uint64(r.Intn(256)))

@@ -243,5 +243,5 @@ func decodePointer(d *run, op *plan.Op, i, depth int, b *batch) (mem.Pointer, in
 		return v, i
 	}
 	v := b.next(d, op, i)
-	return v, d.structure(d.prog.Procs[op.A], v, i, depth)
+	return v, d.structure(op.A, v, i, depth)
 }

@@ -23,6 +23,7 @@ type decoder struct {
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
 	types   [16]thriftwire.Type // of the compact protocol, by code; Stop for those that it does not have
+	assists []*Assist           // by procedure, or nil
 }
 
 // failed is the offset that a function returns once run.fault is set.
@@ -41,7 +42,8 @@ type run struct {
 	// hand have announced, and is still to come, takes at least.
 	expected int
 
-	spare []*batch // not in use
+	spare  []*batch // not in use
+	window *Window  // or nil before its first use
 
 	// Places with an address for values that are about to be returned.
 	slice   []byte
@@ -62,7 +64,7 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 	if a != nil {
 		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
 	}
-	n := r.structure(d.prog.Procs[0], v, 0, d.opts.MaxDepth)
+	n := r.structure(0, v, 0, d.opts.MaxDepth)
 	if n >= 0 && a == nil {
 		// The places are clear again, and each store that is saved saves a write barrier.
 		r.b = nil
@@ -70,7 +72,7 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 		return n, nil
 	}
 	fault := r.fault
-	*r = run{chunk: &s.Chunk, spare: r.spare}
+	*r = run{chunk: &s.Chunk, spare: r.spare, window: r.window}
 	d.opts.Pool.Put(s)
 	if n < 0 {
 		if fault.Code == diag.UnexpectedEOF && len(b) > d.opts.MaxBytes {
@@ -124,9 +126,16 @@ func plural(n int, noun string) string {
 	}
 }
 
-func (d *run) structure(p *plan.Proc, base mem.Pointer, i, depth int) int {
+// structure reads the struct of a procedure into base.
+func (d *run) structure(proc int32, base mem.Pointer, i, depth int) int {
+	p := d.prog.Procs[proc]
 	if d.compact != 0 {
 		return d.compactStruct(p, base, i, depth)
+	}
+	if d.assists != nil {
+		if a := d.assists[proc]; a != nil && depth > 1 {
+			return d.assisted(p, a, base, i, depth)
+		}
 	}
 	if depth <= 0 {
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")
@@ -442,12 +451,12 @@ func (d *run) value(op *plan.Op, p mem.Pointer, i, depth int) int {
 		return n
 	case plan.Struct:
 		d.init(op, p)
-		return d.structure(d.prog.Procs[op.A], p, i, depth)
+		return d.structure(op.A, p, i, depth)
 	case plan.Pointer:
 		v := d.alloc(op.Slot)
 		d.init(op, v)
 		mem.SetPtr(p, v)
-		return d.structure(d.prog.Procs[op.A], v, i, depth)
+		return d.structure(op.A, v, i, depth)
 	case plan.List:
 		return d.list(op, p, i, depth)
 	default: // Map

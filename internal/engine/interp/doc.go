@@ -40,7 +40,11 @@ func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.En
 }
 
 // Decoder returns a decoder for a type.
-func (Engine) Decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (engine.Decoder, error) {
+func (e Engine) Decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (engine.Decoder, error) {
+	return e.decoder(decode, b, o)
+}
+
+func (Engine) decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (*decoder, error) {
 	d := &decoder{prog: decode, slots: b.Slots, cells: cellsOf(b.Slots), opts: o, compact: o.Compact}
 	for code := range d.types {
 		if f, n := o.Compact.ConsumeField([]byte{1<<4 | byte(code)}, 0); n > 0 {

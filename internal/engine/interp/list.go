@@ -153,7 +153,7 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		v = make([]mem.Pointer, have)
 	}
 	all := d.batch(n)
-	proc, least := d.prog.Procs[elem.A], d.least(elem)
+	least := d.least(elem)
 	d.expected += n * least
 	for k := range n {
 		d.expected -= least
@@ -161,7 +161,7 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 			v = append(v, make([]mem.Pointer, min(k, n-k))...)
 		}
 		v[k] = all.next(d, elem, i)
-		if i = d.structure(proc, v[k], i, depth); i < 0 {
+		if i = d.structure(elem.A, v[k], i, depth); i < 0 {
 			d.fault.Index(k)
 			return failed
 		}

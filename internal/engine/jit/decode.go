@@ -1,11 +1,129 @@
 package jit
 
 import (
+	"runtime"
+
 	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/interp"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/enter"
+	"github.com/thrum-rpc/thrum/internal/execmem"
+	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 )
 
-// newDecoder returns a decoder, or why the program is declined.
-func newDecoder(*plan.Program, *engine.Binding, engine.DecodeOptions, engine.Decoder) (engine.Decoder, string) {
-	return nil, "decoding is not compiled"
+// This file decides what of a decode program becomes machine code, and ties
+// the code to the interpreter, which it assists: see interp.Assist. The code
+// reads stretches of numbers, texts and lists of numbers; structs, maps, other
+// lists, unknown fields and every fault are the interpreter's.
+
+// shortest is the number of numbers and texts in a row that pay for entering code.
+const shortest = 5
+
+// newDecoder returns a decoder whose simple fields, from shortest in a row on, are read by machine code,
+// or why there is none.
+func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, shortest int) (engine.Decoder, string) {
+	if o.Compact != 0 {
+		return nil, "the compact protocol"
+	}
+	if !Supported() {
+		return nil, "no machine code on this platform"
+	}
+	m := newMachine()
+	procs := decodeProgram(m, prog, o, shortest)
+	if procs == nil {
+		return nil, "too few numbers and texts in a row"
+	}
+	text, err := m.Finish()
+	if err != nil {
+		return nil, err.Error()
+	}
+	code, err := execmem.New(text)
+	if err != nil {
+		return nil, err.Error()
+	}
+	assists := make([]*interp.Assist, len(prog.Procs))
+	for i, p := range procs {
+		if p != nil {
+			assists[i] = p.assist(m, code)
+		}
+	}
+	d, err := interp.Engine{}.Assisted(prog, b, o, assists)
+	if err != nil {
+		return nil, err.Error()
+	}
+	return d, ""
+}
+
+// decodeProgram makes the code of those procedures that are worth it, nil if none is.
+func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, shortest int) []*decodeProc {
+	procs := make([]*decodeProc, len(prog.Procs))
+	found := false
+	for i, p := range prog.Procs {
+		if !p.IsStruct() || p.Required > 64 || p.Union && o.CheckUnion {
+			continue
+		}
+		d := &decodeProc{Machine: m, prog: prog, proc: p, opts: o}
+		if d.choose(shortest) {
+			d.emit()
+			procs[i] = d
+			found = true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return procs
+}
+
+// simple reports whether code takes the op.
+func (d *decodeProc) simple(op *plan.Op) bool {
+	switch op.Code {
+	case plan.String, plan.Binary:
+		return true
+	case plan.List:
+		if op.Flags&plan.PointerFree == 0 || op.Flags&plan.Unique != 0 && d.opts.CheckSet || d.opts.MaxContainer < 0 {
+			return false
+		}
+		return true
+	default:
+		return op.Code.Width() > 0
+	}
+}
+
+// choose decides where code is entered: where shortest numbers and texts follow in a row. It reports whether that is anywhere.
+func (d *decodeProc) choose(shortest int) bool {
+	ops := d.proc.Ops
+	d.worth = make([]bool, len(ops)+1)
+	run, any := 0, false
+	for k := len(ops) - 1; k >= 0; k-- {
+		op := &ops[k]
+		switch {
+		case !d.simple(op):
+			run = 0
+		case op.Code != plan.List && op.Flags&plan.Deref == 0: // those take Go as long as ever
+			run++
+		}
+		d.worth[k] = run >= shortest
+		any = any || d.worth[k]
+	}
+	return any
+}
+
+// assist returns what enters the code.
+func (d *decodeProc) assist(m asm.Machine, code *execmem.Code) *interp.Assist {
+	entries := make([]uintptr, len(d.worth))
+	for k, worth := range d.worth {
+		if worth {
+			entries[k] = code.Addr() + uintptr(m.Offset(d.entries[k]))
+		}
+	}
+	return &interp.Assist{
+		Worth: d.worth,
+		Run: func(op int, w *interp.Window, base, in mem.Pointer) bool {
+			status := enter.Call(entries[op], (*enter.Block)(&w.State), base, in)
+			runtime.KeepAlive(code)
+			return status == decodeStop
+		},
+	}
 }

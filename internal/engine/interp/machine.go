@@ -1,0 +1,165 @@
+package interp
+
+import (
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+)
+
+// This file decodes structs with the help of machine code. The code reads
+// stretches of simple fields; whatever it does not take, each fault above all, is one
+// step of the interpreter, after which the code goes on. So the interpreter
+// defines the meaning still.
+
+// Assist is code that reads fields of one struct in the binary protocol. It
+// stores numbers into the struct itself and notes in a Window what needs Go's
+// pointers, in the order of the message.
+type Assist struct {
+	// Worth says, for each op and for the end of the ops, whether Run is worth its call where
+	// that op is expected.
+	Worth []bool
+	// Run reads fields of the struct at base from in on, op first, and
+	// reports whether it has read the STOP too. It stores no pointer, and reads nothing
+	// behind the window's length. It leaves at the header of a field.
+	Run func(op int, w *Window, base, in mem.Pointer) (done bool)
+}
+
+// Window is what Run and the interpreter tell each other. It holds no pointers.
+type Window struct {
+	State   [32]uint64 // by the places below
+	Records [Records]Record
+}
+
+// Records is the number of records in a window.
+const Records = 48
+
+// The places of a window's state.
+const (
+	Length = iota // the bytes that Run may read
+	Seen          // required fields that were read, by Op.Bit, before and after Run
+	Taken         // bytes that Run has read
+	Noted         // bytes of Records that Run has filled
+	Next          // the op that is expected next
+)
+
+// Record is a value that Run has found whole and left to the interpreter.
+type Record struct {
+	// Where is the offset of a string in the struct, with BinaryText that of
+	// a binary. With Later in Size it does not matter.
+	Where uint32
+	// Size is the length of a text, or Later and the index of an op whose value starts at Place.
+	Size  uint32
+	Place uint64 // from the start of the window
+}
+
+// The flags of a Record.
+const (
+	BinaryText = 1 << 31 // in Where
+	Later      = 1 << 31 // in Size
+)
+
+// MaxWindow is the number of bytes that one call of Run reads at most. Code
+// cannot be preempted.
+const MaxWindow = 256 << 10
+
+// Assisted is Decoder with help for those procedures of the program that have
+// an Assist. The others have nil.
+func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions, assists []*Assist) (engine.Decoder, error) {
+	d, err := e.decoder(decode, b, o)
+	if err != nil {
+		return nil, err
+	}
+	d.assists = assists
+	return d, nil
+}
+
+// assisted reads a struct as structure does.
+func (d *run) assisted(p *plan.Proc, a *Assist, base mem.Pointer, i, depth int) int {
+	if d.window == nil {
+		d.window = new(Window)
+	}
+	w := d.window // structs within this one use it too, between calls of Run
+	start, next := i, 0
+	var seen fieldSet
+	for {
+		if a.Worth[next] && len(d.b)-i >= 4 {
+			w.State[Length] = uint64(min(len(d.b)-i, MaxWindow))
+			w.State[Seen] = seen.first
+			done := a.Run(next, w, base, mem.Add(mem.Data(d.b), uintptr(i)))
+			seen.first, next = w.State[Seen], int(w.State[Next])
+			taken := int(w.State[Taken])
+			if n := int(w.State[Noted]) / mem.Size[Record](); n > 0 && !d.settle(p, w.Records[:n], base, i, depth-1) {
+				return failed
+			}
+			if i += taken; done {
+				break
+			}
+		}
+		if i, next = d.step(p, base, i, next, depth, &seen); i < 0 {
+			return failed
+		} else if next < 0 {
+			break
+		}
+	}
+	return d.finish(p, &seen, start, i)
+}
+
+// settle makes the values that code has noted in a window that starts at i.
+func (d *run) settle(p *plan.Proc, records []Record, base mem.Pointer, i, depth int) bool {
+	for k := range records {
+		r := &records[k]
+		at := i + int(r.Place)
+		if r.Size&Later != 0 {
+			op := &p.Ops[r.Size&^Later]
+			to := mem.Add(base, uintptr(op.Off))
+			if op.Flags&plan.Deref != 0 {
+				to = d.box(op, to)
+			}
+			if d.value(op, to, at, depth) < 0 {
+				d.fault.Field(op.Name)
+				return false
+			}
+			continue
+		}
+		end := at + int(r.Size)
+		s := d.b[at:end:end]
+		if !d.opts.Alias {
+			s = d.chunk.Copy(s)
+		}
+		if r.Where&BinaryText == 0 {
+			mem.SetString(mem.Add(base, uintptr(r.Where)), mem.StringOf(s))
+		} else {
+			mem.SetBytes(mem.Add(base, uintptr(r.Where&^BinaryText)), s)
+		}
+	}
+	return true
+}
+
+// step reads one field, the op next expected, and returns the offset behind
+// and the op that is expected then, -1 behind the STOP.
+func (d *run) step(p *plan.Proc, base mem.Pointer, i, next, depth int, seen *fieldSet) (end, then int) {
+	var head uint32
+	if len(d.b)-i >= 4 {
+		head = mem.BE32(mem.Add(mem.Data(d.b), uintptr(i))) >> 8
+	} else if head = d.shortHead(i); d.fault != nil {
+		return failed, 0
+	}
+	if head < 1<<16 { // STOP
+		return i + 1, -1
+	}
+	if next >= len(p.Ops) || p.Ops[next].Head != head {
+		if next = p.Find(head); next < 0 {
+			return d.unknown(p, base, i, depth), 0
+		}
+	}
+	op := &p.Ops[next]
+	seen.add(op)
+	at := mem.Add(base, uintptr(op.Off))
+	if op.Flags&plan.Deref != 0 {
+		at = d.box(op, at)
+	}
+	if i = d.value(op, at, i+3, depth-1); i < 0 {
+		d.fault.Field(op.Name)
+	}
+	return i, next + 1
+}

@@ -1,0 +1,98 @@
+package jit
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/disasm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/isa/amd64"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/isa/arm64"
+	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
+)
+
+var rewrite = flag.Bool("rewrite", false, "rewrite the goldens")
+
+// sampleDecode reads a struct with a field of each kind: what code reads, notes
+// and leaves.
+func sampleDecode() *plan.Program {
+	const h = plan.Header
+	p := &plan.Program{Job: plan.Decode, Slots: 1, Procs: []*plan.Proc{
+		{Name: "Sample", Memory: 128, Unknown: -1, Init: -1, Ops: []plan.Op{
+			{Code: plan.I64, Flags: h | plan.Required, Wire: thriftwire.I64, ID: 1, Off: 0, Slot: -1, Name: "long"},
+			{Code: plan.Bool, Flags: h, Wire: thriftwire.Bool, ID: 2, Off: 8, Slot: -1, Name: "flag"},
+			{Code: plan.String, Flags: h, Wire: thriftwire.String, ID: 3, Off: 16, Slot: -1, Name: "text"},
+			{Code: plan.Enum64, Flags: h, Wire: thriftwire.I32, ID: 4, Off: 32, Slot: -1, Name: "kind"},
+			{Code: plan.Double, Flags: h | plan.Deref, Wire: thriftwire.Double, ID: 5, Off: 40, Slot: -1, Name: "maybe"},
+			{Code: plan.UUID, Flags: h, Wire: thriftwire.UUID, ID: 6, Off: 48, Slot: -1, Name: "id"},
+			{Code: plan.List, Flags: h | plan.PointerFree, Wire: thriftwire.List, ID: 7, Off: 64, Size: 4, A: 1, Slot: -1, Name: "numbers"},
+			{Code: plan.Pointer, Flags: h, Wire: thriftwire.Struct, ID: 8, Off: 88, A: 0, Slot: 0, Name: "inner"},
+			{Code: plan.Binary, Flags: h | plan.Alias, Wire: thriftwire.String, ID: 9, Off: 96, Slot: -1, Name: "direct"},
+		}},
+		{Memory: 4, Unknown: -1, Init: -1, Ops: []plan.Op{{Code: plan.I32, Wire: thriftwire.I32, Slot: -1}}},
+	}}
+	p.Link()
+	return p
+}
+
+func TestDecodeCodeIsAsInTheGoldens(t *testing.T) {
+	if plan.String.Memory() != 16 {
+		t.Skip("the goldens hold the offsets of a 64-bit machine")
+	}
+	prog := sampleDecode()
+	if err := prog.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	for name, isa := range map[string]struct {
+		machine asm.Machine
+		read    func([]byte) (string, error)
+	}{"amd64": {amd64.New(amd64.Features{}), disasm.AMD64}, "arm64": {arm64.New(), disasm.ARM64}} {
+		if procs := decodeProgram(isa.machine, prog, engine.DecodeOptions{MaxContainer: 1000}, 1); procs[0] == nil || procs[1] != nil {
+			t.Fatal("code is made for the wrong procedures")
+		}
+		code, err := isa.machine.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := isa.read(code)
+		if err != nil {
+			t.Fatalf("%v, after\n%s", err, got)
+		}
+		file := filepath.Join("testdata", "decode-"+name+".txt")
+		if *rewrite {
+			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(want) != got {
+			t.Errorf("%s: got\n%s", file, got)
+		}
+	}
+}
+
+func TestWhatDoesNotPayIsLeftToTheInterpreter(t *testing.T) {
+	prog, o := sampleDecode(), engine.DecodeOptions{MaxContainer: 1000}
+	if decodeProgram(amd64.New(amd64.Features{}), prog, o, 7) != nil {
+		t.Error("code is made though 6 numbers and texts stand in a row at most")
+	}
+	procs := decodeProgram(amd64.New(amd64.Features{}), prog, o, 5)
+	if procs == nil || !procs[0].worth[0] || procs[0].worth[1] {
+		t.Error("code is not entered where 5 of them stand in a row, or is where they do not")
+	}
+	prog.Procs[0].Union = true
+	if o.CheckUnion = true; decodeProgram(amd64.New(amd64.Features{}), prog, o, 1) != nil {
+		t.Error("code is made for a union whose fields are counted")
+	}
+	o.Compact = 1
+	if d, why := newDecoder(prog, nil, o, 1); d != nil || why == "" {
+		t.Error("code is made for the compact protocol")
+	}
+}
