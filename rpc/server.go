@@ -127,15 +127,16 @@ func (s *Server) register(service *Service, replace bool) error {
 // Serve accepts connections from l until the server stops, and then returns
 // [ErrServerClosed]; any other error is the listener's. It closes l before it returns.
 func (s *Server) Serve(l net.Listener) error {
-	defer l.Close()
 	s.mu.Lock()
 	if s.stopping.Load() {
 		s.mu.Unlock()
+		l.Close()
 		return ErrServerClosed
 	}
 	s.listeners[l] = struct{}{}
 	s.mu.Unlock()
 	defer func() {
+		l.Close() // before Shutdown can return
 		s.mu.Lock()
 		delete(s.listeners, l)
 		s.checkEmpty()
