@@ -128,6 +128,8 @@ func (c *serverConn) drain() {
 	c.told = c.srv.clock()
 	c.leaving.Store(true)
 	c.draining = c.draining || c.refuse
+	// Replies in order wait for slow calls anyway. What takes others is not held up by them.
+	c.parting = !c.outOfOrder
 	c.announce()
 	c.wake()
 }
@@ -136,7 +138,10 @@ func (c *serverConn) drain() {
 func (c *serverConn) hurry() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.draining = true
+	c.draining, c.parting = true, true
+	if c.movable() {
+		c.wake()
+	}
 	c.finish()
 }
 
@@ -173,6 +178,9 @@ func (c *serverConn) finish() {
 		return
 	}
 	if !c.readDone {
+		if c.parting {
+			c.room.Broadcast()
+		}
 		if c.draining && !c.inTurn && !c.holding {
 			c.wake()
 		}

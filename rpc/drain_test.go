@@ -121,52 +121,60 @@ func TestClientsThatAreToldLoseNoCallWhenServersTakeTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
-			turns := newTurns(t)
+			turns := newTurns(t, false)
 			client := dial(t, "tcp", "whichever serves", append(opts, rpc.Dialer(turns.dial))...)
-			var calls, failed atomic.Int64
-			var load sync.WaitGroup
-			end := make(chan struct{})
-			for i := range 8 {
-				load.Go(func() {
-					for n := 0; ; n++ {
-						select {
-						case <-end:
-							return
-						default:
-						}
-						text := fmt.Sprint(i, n)
-						if got, err := invoke(t.Context(), client, "echo", text); err != nil || got != text {
-							if failed.Add(1) < 5 {
-								t.Errorf("%q: %q, %v", text, got, err)
-							}
-						}
-						calls.Add(1)
+			takeTurns(t, turns, client)
+		})
+	}
+}
+
+// takeTurns has calls made while servers take turns.
+func takeTurns(t *testing.T, turns *turns, client rpc.Caller) {
+	t.Helper()
+	var calls, failed atomic.Int64
+	var load sync.WaitGroup
+	end := make(chan struct{})
+	for i := range 8 {
+		load.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				text := fmt.Sprint(i, n)
+				if got, err := invoke(t.Context(), client, "echo", text); err != nil || got != text {
+					if failed.Add(1) < 5 {
+						t.Errorf("%q: %q, %v", text, got, err)
 					}
-				})
-			}
-			for range 5 {
-				want := calls.Load() + 200
-				eventually(t, "calls go on", func() bool { return calls.Load() > want || failed.Load() > 0 })
-				turns.next(t)
-			}
-			close(end)
-			load.Wait()
-			if failed.Load() > 0 {
-				t.Errorf("%d of %d calls failed", failed.Load(), calls.Load())
+				}
+				calls.Add(1)
 			}
 		})
+	}
+	for range 5 {
+		want := calls.Load() + 200
+		eventually(t, "calls go on", func() bool { return calls.Load() > want || failed.Load() > 0 })
+		turns.next(t)
+	}
+	close(end)
+	load.Wait()
+	if failed.Load() > 0 {
+		t.Errorf("%d of %d calls failed", failed.Load(), calls.Load())
 	}
 }
 
 // turns are servers of which one serves at a time.
 type turns struct {
+	handOver bool // the connections, too
+
 	mu      sync.Mutex
 	server  *rpc.Server
 	address string
 }
 
-func newTurns(t *testing.T) *turns {
-	u := &turns{}
+func newTurns(t *testing.T, handOver bool) *turns {
+	u := &turns{handOver: handOver}
 	u.next(t)
 	t.Cleanup(func() { u.server.Close() })
 	return u
@@ -185,8 +193,12 @@ func (u *turns) next(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
-	if err := old.Shutdown(ctx); err != nil {
-		t.Errorf("Shutdown: %v", err)
+	stop := old.Shutdown
+	if u.handOver {
+		stop = func(ctx context.Context) error { return old.HandOver(ctx, adopting(server)) }
+	}
+	if err := stop(ctx); err != nil {
+		t.Errorf("the server stops with %v", err)
 	}
 }
 

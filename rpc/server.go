@@ -32,11 +32,12 @@ type Server struct {
 	opt      serverOptions
 	epoch    time.Time // of its clock
 	registry atomic.Pointer[registry]
-	stopping atomic.Bool                // by Shutdown or Close; set with mu held
-	closing  atomic.Bool                // and calls are refused
-	inFlight atomic.Int64               // calls admitted that have not left
-	memory   atomic.Int64               // bytes of requests in flight and replies that wait to be sent
-	favoured atomic.Pointer[serverConn] // the one that may exceed MaxMemory
+	stopping atomic.Bool                  // by Shutdown or Close; set with mu held
+	closing  atomic.Bool                  // and calls are refused
+	give     func(net.Conn, []byte) error // of HandOver; constant once the server is stopping
+	inFlight atomic.Int64                 // calls admitted that have not left
+	memory   atomic.Int64                 // bytes of requests in flight and replies that wait to be sent
+	favoured atomic.Pointer[serverConn]   // the one that may exceed MaxMemory
 	counts   counters
 
 	loops chan struct{} // holds a token for each connection in a turn; nil for no limit
@@ -171,13 +172,17 @@ func (s *Server) Serve(l net.Listener) error {
 const maxRefusing = 64
 
 // start makes nc a connection of the server.
-func (s *Server) start(nc net.Conn) {
+func (s *Server) start(nc net.Conn) { s.take(nc, nil) }
+
+// take is start, and reports whether the server takes the connection; prepare
+// may change it before it is served.
+func (s *Server) take(nc net.Conn, prepare func(*serverConn)) bool {
 	s.mu.Lock()
 	refuse, late := s.served >= s.opt.maxConns, s.tooLate()
-	if late || (refuse && len(s.conns)-s.served >= maxRefusing) {
+	if late || refuse && (prepare != nil || len(s.conns)-s.served >= maxRefusing) {
 		s.mu.Unlock()
 		s.reject(nc, late)
-		return
+		return false
 	}
 	c := newServerConn(s, nc, refuse)
 	s.conns[c] = struct{}{}
@@ -186,11 +191,15 @@ func (s *Server) start(nc net.Conn) {
 	}
 	stopping := s.stopping.Load()
 	s.mu.Unlock()
+	if prepare != nil {
+		prepare(c)
+	}
 	s.counts.conns.Add(1)
 	if stopping {
 		c.drain()
 	}
 	go c.loop()
+	return true
 }
 
 // tooLate reports whether the server takes no more connections. While it only

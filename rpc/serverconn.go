@@ -97,6 +97,7 @@ type serverConn struct {
 	shaking   bool  // hands, in TLS, which must not be disturbed
 	told      int64 // when the server began to leave
 	wroteAt   int64 // when it has last answered since
+	parting   bool  // nothing more is read, and another server gets it then
 	draining  bool  // it ends when its calls have been answered
 	readDone  bool  // no more calls will be accepted
 	gone      bool  // the client has closed its side, or the connection failed
@@ -150,6 +151,9 @@ func (c *serverConn) loop() {
 // over ends a connection from which no more calls are read, because of err.
 func (c *serverConn) over(err error) {
 	c.uncountPartial()
+	if err == errParting && !c.giveAway() {
+		err = errDrained
+	}
 	c.mu.Lock()
 	if !c.finished {
 		c.ended(err)
@@ -209,12 +213,15 @@ func isTimeout(err error) bool {
 
 // readCalls accepts calls until the stream ends or cannot be followed.
 func (c *serverConn) readCalls() error {
-	want := 0
+	want, resumed := 0, len(c.sock.in.Bytes()) > 0
 	for {
 		c.awaitMemory(want)
-		if err := c.fill(want); err != nil {
-			return err
+		if !resumed {
+			if err := c.fill(want); err != nil {
+				return err
+			}
 		}
+		resumed = false
 		if c.scan == nil {
 			if known, err := c.detect(); err != nil {
 				return err
@@ -354,6 +361,9 @@ func (c *serverConn) endTurn() {
 // fill reads once, with the deadline that fits what is being waited for.
 func (c *serverConn) fill(want int) error {
 	for {
+		if c.awaitAnswers() {
+			return errParting
+		}
 		partial := len(c.sock.in.Bytes()) > 0
 		c.setReadDeadline(partial)
 		err := c.sock.fill(want)
@@ -384,6 +394,9 @@ func (c *serverConn) timedOut(partial bool, want int, cause error) (more bool, e
 		c.mu.Unlock()
 	}
 	if c.mayEnd(partial) {
+		if c.mayPart() {
+			return false, errParting
+		}
 		// What the system has taken before the client could know is served too.
 		if err := c.sock.fillNow(want); !isTimeout(err) {
 			return err == nil, err

@@ -1,0 +1,4 @@
+package handover
+
+// ActivatedFrom is Activated for sockets from another descriptor on.
+var ActivatedFrom = activated
