@@ -97,8 +97,6 @@ var House = Rules{
 		"flag":      {"cmd/..."},
 		"net":       {"rpc/...", "gateway", "examples/...", "internal/load", "internal/interop", "cmd/..."},
 		"net/http":  {"gateway", "rpc", "rpc/admin", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
-		"os":        {"idl/...", "gen", "rpc/certs", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
-		"net/http":  {"gateway", "rpc", "rpc/transport/thrifthttp", "internal/interop", "cmd/..."},
 		"os":        {"idl/...", "gen", "rpc/certs", "rpc/handover", "internal/archtest", "internal/conform/...", "internal/interop", "cmd/..."},
 		"os/exec":   {"internal/interop", "cmd/..."},
 		"reflect":   {"codec", "flatbuf", "frugal", "dynamic/protobuf/structs", "internal/mem", "internal/conform/...", "internal/interop"},
