@@ -65,6 +65,55 @@ type bareClient struct{ *Client }
 
 func (b bareClient) Invoke(ctx context.Context, call *Invocation) error { return b.invoke(ctx, call) }
 
+// MessageInterceptor is a [ClientInterceptor] for the calls of a [MessageClient].
+type MessageInterceptor func(ctx context.Context, call *MessageCall, to Target, next MessageCaller) error
+
+// InterceptMessages is [InterceptCalls] for the clients of [DialMessages].
+func InterceptMessages(interceptors ...MessageInterceptor) ClientOption {
+	return clientOption(func(o *clientOptions) { o.messageInterceptors = append(o.messageInterceptors, interceptors...) })
+}
+
+// InterceptedMessages is [Intercepted] for callers of methods on messages.
+func InterceptedMessages(c MessageCaller, to Target, interceptors ...MessageInterceptor) MessageCaller {
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		c = &interceptedMessages{interceptors[i], to, c}
+	}
+	return c
+}
+
+type interceptedMessages struct {
+	interceptor MessageInterceptor
+	to          Target
+	next        MessageCaller
+}
+
+func (i *interceptedMessages) InvokeMessage(ctx context.Context, call *MessageCall) error {
+	return i.interceptor(ctx, call, i.to, i.next)
+}
+
+// target returns whom the client calls.
+func (c *MessageClient) target() Target {
+	to := c.base.target()
+	to.Dialect = transport.TRPC
+	return to
+}
+
+// bareMessageClient is a client behind its interceptors.
+type bareMessageClient struct{ *MessageClient }
+
+func (b bareMessageClient) InvokeMessage(ctx context.Context, call *MessageCall) error {
+	return b.invoke(ctx, call)
+}
+
+// ClientOptions makes one option of several, which holds in their order.
+func ClientOptions(opts ...ClientOption) ClientOption {
+	return clientOption(func(o *clientOptions) {
+		for _, option := range opts {
+			option.applyClient(o)
+		}
+	})
+}
+
 // ExceptionField returns the id of the field that holds a declared exception in
 // a result struct of the binary protocol, and false if it holds a success, or nothing, as
 // the results of methods that return nothing do. An interceptor asks it in a ReadResult of its own.

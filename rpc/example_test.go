@@ -158,3 +158,60 @@ func ExampleHTTP() {
 	// 3 <nil>
 	// nothing but Thrift here <nil>
 }
+
+func ExampleInterceptCalls() {
+	timed := func(ctx context.Context, call *rpc.Invocation, to rpc.Target, next rpc.Caller) error {
+		err := next.Invoke(ctx, call)
+		fmt.Printf("%s.%s over %s: %v\n", to.Service, call.Method, to.Dialect, err)
+		return err
+	}
+	server, address := shopServer()
+	defer server.Close()
+	client, err := rpc.Dial(context.Background(), "tcp", address, rpc.ServiceName("Shop"), rpc.InterceptCalls(timed))
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	var result stockResult
+	if err := rpc.Call(context.Background(), client, "stock", &stockArgs{Title: "Emma"}, &result); err != nil {
+		panic(err)
+	}
+	// Output:
+	// Shop.stock over framed binary: <nil>
+}
+
+func ExampleWithReplyHeaders() {
+	load := rpc.Intercept(func(_ context.Context, call rpc.CallInfo) (context.Context, func(error), error) {
+		call.SetReplyHeader("load", "0.5")
+		return nil, nil, nil
+	})
+	server, address := shopServer(load)
+	defer server.Close()
+	client, err := rpc.Dial(context.Background(), "tcp", address, rpc.TTHeader())
+	if err != nil {
+		panic(err)
+	}
+	defer client.Close()
+	ctx, headers := rpc.WithReplyHeaders(rpc.WithPersistent(context.Background(), "tenant", "acme"))
+	var result stockResult
+	if err := rpc.Call(ctx, client, "stock", &stockArgs{Title: "Emma"}, &result); err != nil {
+		panic(err)
+	}
+	fmt.Println(headers.Get("load"))
+	// Output:
+	// 0.5 true
+}
+
+// shopServer serves stock on a free port.
+func shopServer(opts ...rpc.ServerOption) (*rpc.Server, string) {
+	server := rpc.NewServer(opts...)
+	if err := server.Register(&rpc.Service{Name: "Shop", Methods: []rpc.Method{rpc.Unary("stock", stock)}}); err != nil {
+		panic(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	go server.Serve(l)
+	return server, l.Addr().String()
+}

@@ -48,6 +48,7 @@ type MessageClient struct {
 	base       Client // whose options and way to connect it has, and nothing else
 	compressor trpc.Compressor
 	last       atomic.Uint32
+	chain      MessageCaller // the interceptors and the client behind them; nil without
 	dialing    chan struct{} // holds a token; a lock that waiting for can be given up
 
 	mu     sync.Mutex
@@ -66,6 +67,9 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 		o.applyClient(&c.base.opt)
 	}
 	c.last.Store(trpc.FirstStreamID)
+	if len(c.base.opt.messageInterceptors) > 0 {
+		c.chain = InterceptedMessages(bareMessageClient{c}, c.target(), c.base.opt.messageInterceptors...)
+	}
 	if !c.base.opt.packing.Supported() {
 		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", c.base.opt.packing)}
 	}
@@ -98,6 +102,14 @@ func (c *MessageClient) InvokeMessage(ctx context.Context, call *MessageCall) er
 			defer cancel()
 		}
 	}
+	if c.chain != nil {
+		return c.chain.InvokeMessage(ctx, call)
+	}
+	return c.invoke(ctx, call)
+}
+
+// invoke makes one call, behind the interceptors.
+func (c *MessageClient) invoke(ctx context.Context, call *MessageCall) error {
 	if err := ctx.Err(); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
@@ -170,7 +182,7 @@ func serviceOf(method string) string {
 }
 
 // read reads the reply of a call.
-func (c *MessageClient) read(frame []byte, call *MessageCall) error {
+func (c *MessageClient) read(ctx context.Context, frame []byte, call *MessageCall) error {
 	broken := func(err error) error {
 		return &Error{Stage: StageDecode, Method: call.Method, Sent: true, Err: err}
 	}
@@ -182,6 +194,10 @@ func (c *MessageClient) read(frame []byte, call *MessageCall) error {
 	var rsp trpc.Response
 	if err := rsp.Parse(frame[trpc.HeadSize:end]); err != nil {
 		return broken(err)
+	}
+	if wanted := wantedHeaders(ctx, &form{dialect: transport.TRPC}); wanted != nil {
+		h := heads{trans: rsp.TransInfo}
+		wanted.set(h.copyOf())
 	}
 	switch {
 	case rsp.Ret != trpc.OK:

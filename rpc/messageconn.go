@@ -183,7 +183,7 @@ func (cc *messageConn) wait(ctx context.Context, p *pendingMessage, call *Messag
 		return &Error{Stage: p.stage, Method: call.Method, Sent: p.stage != StageWrite, Err: p.err}
 	}
 	defer p.block.Release()
-	err := cc.client.read(p.frame, call)
+	err := cc.client.read(ctx, p.frame, call)
 	cc.recycle(p)
 	return err
 }

@@ -74,6 +74,12 @@ func (c *serverConn) readHeads(call *serverCall) {
 				call.timeout = milliseconds(text)
 			}
 		}
+	case transport.TRPC:
+		for key, value := range call.heads.trans.All() {
+			if k := string(key); k == keyPriority || k == keyQueueTimeout {
+				call.readHead(k, value)
+			}
+		}
 	case transport.HTTP:
 		for _, p := range call.heads.given {
 			call.readHead(p.Key, []byte(p.Value))

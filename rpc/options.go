@@ -86,8 +86,9 @@ type clientOptions struct {
 	url         string // with HTTP
 	http2       bool
 
-	interceptors []ClientInterceptor
-	service      string // that is called
+	interceptors        []ClientInterceptor
+	messageInterceptors []MessageInterceptor
+	service             string // that is called
 
 	packing trpc.Compression // of messages
 }

@@ -70,6 +70,7 @@ func (c *serverConn) openTRPC(call *serverCall, head trpc.Head, frame []byte) re
 	call.oneway = req.CallType == trpc.CallOneway
 	call.timeout = time.Duration(req.Timeout) * time.Millisecond
 	call.heads.trans = req.TransInfo
+	c.readHeads(call)
 	switch limit := c.srv.opt.maxHead; {
 	case req.ID != 0 && req.ID != head.ID:
 		call.form.sequence = req.ID // which clients look at

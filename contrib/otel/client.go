@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds the calls of a client.
@@ -43,30 +44,62 @@ func (c *client) methodsOf(to rpc.Target) *methods {
 	return found
 }
 
-// call is the interceptor.
-func (c *client) call(ctx context.Context, call *rpc.Invocation, to rpc.Target, next rpc.Caller) error {
-	began := time.Now()
-	service := call.Service
+func newClient(opts []Option) *client {
+	return &client{instruments: newInstruments(opts, "client"), targets: map[string]*methods{}}
+}
+
+// begun is a call that has begun.
+type begun struct {
+	at     time.Time
+	method *method
+	span   trace.Span
+	ctx    context.Context // that the call is made with
+	inner  context.Context // that it is measured with
+}
+
+// begin starts the span of a call.
+func (c *client) begin(ctx context.Context, service, name string, to rpc.Target) begun {
+	b := begun{at: time.Now()}
 	if service == "" {
 		service = to.Service
 	}
-	m := c.methodsOf(to).of(methodKey{service, call.Method}, true)
-	ctx, span := c.tracer.Start(ctx, m.span, m.start...)
-	sent := outgoing{ctx}
-	if carries(to.Dialect) || to.Dialect == 0 { // a Caller of several dialects does not say which
-		c.propagator.Inject(ctx, &sent)
+	b.method = c.methodsOf(to).of(nameOf(to.Dialect, service, name), true)
+	b.inner, b.span = c.tracer.Start(ctx, b.method.span, b.method.start...)
+	sent := outgoing{b.inner}
+	if carries(to.Dialect) || to.Dialect == transport.Unknown { // a Caller of several dialects does not say which
+		c.propagator.Inject(b.inner, &sent)
 	}
+	b.ctx = sent.ctx
+	return b
+}
+
+// end ends the span of a call that has ended with err, or is answered by a declared exception.
+func (c *client) end(b *begun, exception int16, err error) {
+	out := c.answered(exception)
+	if err != nil {
+		out = c.failed(err)
+	}
+	c.measure(b.inner, b.method, b.at, out)
+	out.end(b.span)
+}
+
+// call is the interceptor.
+func (c *client) call(ctx context.Context, call *rpc.Invocation, to rpc.Target, next rpc.Caller) error {
+	b := c.begin(ctx, call.Service, call.Method, to)
 	own := watched{Invocation: *call, read: call.ReadResult}
 	if !call.Oneway {
 		own.ReadResult = own.watch
 	}
-	err := next.Invoke(sent.ctx, &own.Invocation)
-	out := c.answered(own.exception)
-	if err != nil {
-		out = c.failed(err)
-	}
-	c.measure(ctx, m, began, out)
-	out.end(span)
+	err := next.Invoke(b.ctx, &own.Invocation)
+	c.end(&b, own.exception, err)
+	return err
+}
+
+// callMessage is the interceptor of calls on messages, which have no declared exceptions.
+func (c *client) callMessage(ctx context.Context, call *rpc.MessageCall, to rpc.Target, next rpc.MessageCaller) error {
+	b := c.begin(ctx, "", call.Method, to)
+	err := next.InvokeMessage(b.ctx, call)
+	c.end(&b, 0, err)
 	return err
 }
 

@@ -9,7 +9,7 @@
 // Names, attributes and units are those of the RPC conventions of OpenTelemetry's
 // semantic conventions v1.43.0: spans are named Service/method, histograms are
 // rpc.server.call.duration and rpc.client.call.duration, in seconds, and rpc.system.name is
-// "thrift". With [Legacy] they are those of v1.37.0, which older dashboards know: rpc.service beside
+// "thrift", or "trpc" for messages over tRPC. With [Legacy] they are those of v1.37.0, which older dashboards know: rpc.service beside
 // rpc.method, and rpc.server.duration and rpc.client.duration in milliseconds.
 //
 // A method whose name is the client's choice (served by rpc.Service.Unknown) and methods of a
@@ -34,7 +34,7 @@
 // # How a trace crosses the network
 //
 // By W3C's traceparent, tracestate and baggage, as headers under these names, over
-// THeader, TTHeader (where Kitex finds them in its metainfo) and HTTP. They
+// THeader, TTHeader (where Kitex finds them in its metainfo), HTTP and tRPC. They
 // are transient headers, which stop at the next server: each hop is a parent of its
 // own, and a service that starts a new trace on purpose must not have the old one leak past it. Framed and unframed messages
 // have no headers: behind them a new trace begins.

@@ -3,6 +3,7 @@ package otelthrum
 import (
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -10,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds the names of the semantic conventions, and what spans and
@@ -31,8 +33,13 @@ const (
 	keyException      = attribute.Key("thrift.exception.field")
 )
 
-// system is the value of rpc.system.name.
-const system = "thrift"
+// systemOf returns the value of rpc.system.name for a dialect.
+func systemOf(d transport.Dialect) string {
+	if d == transport.TRPC {
+		return "trpc"
+	}
+	return "thrift"
+}
 
 // other stands for methods that are not told apart.
 const other = rpc.OtherType
@@ -50,8 +57,26 @@ type method struct {
 	success    metric.MeasurementOption
 }
 
-// methodKey names a method; that of all which are not told apart is empty.
-type methodKey struct{ service, name string }
+// methodKey names a method.
+type methodKey struct{ system, service, name string }
+
+// nameOf returns the key of a method, whose name may be "/service/method" as tRPC has it.
+func nameOf(d transport.Dialect, service, name string) methodKey {
+	if own, ok := strings.CutPrefix(name, "/"); ok {
+		if s, m, ok := strings.Cut(own, "/"); ok {
+			return methodKey{systemOf(d), s, m}
+		}
+	}
+	return methodKey{systemOf(d), service, name}
+}
+
+// full returns service and method.
+func (k methodKey) full() string {
+	if k.service == "" {
+		return k.name
+	}
+	return k.service + "/" + k.name
+}
 
 // methods are the methods that have been seen. It is safe for concurrent use.
 type methods struct {
@@ -66,7 +91,7 @@ type methods struct {
 // of returns a method, or what stands for all that are not told apart.
 func (m *methods) of(key methodKey, known bool) *method {
 	if !known {
-		key = methodKey{name: other}
+		key = methodKey{system: key.system, name: other}
 	}
 	m.mu.RLock()
 	found, size := m.known[key], len(m.known)
@@ -88,20 +113,17 @@ func (m *methods) of(key methodKey, known bool) *method {
 
 // newMethod makes what the spans and measurements of a method have in common.
 func (m *methods) newMethod(key methodKey) *method {
-	full := key.name
-	if key.service != "" {
-		full = key.service + "/" + key.name
-	}
-	attributes := []attribute.KeyValue{keySystemName.String(system), keyMethod.String(full)}
+	full := key.full()
+	attributes := []attribute.KeyValue{keySystemName.String(key.system), keyMethod.String(full)}
 	if m.legacy {
-		attributes = []attribute.KeyValue{keySystem.String(system), keyMethod.String(key.name)}
+		attributes = []attribute.KeyValue{keySystem.String(key.system), keyMethod.String(key.name)}
 		if key.service != "" {
 			attributes = append(attributes, keyService.String(key.service))
 		}
 	}
 	attributes = append(attributes, m.to...)
 	if full == other {
-		full = system
+		full = key.system
 	}
 	return &method{
 		span:       full,

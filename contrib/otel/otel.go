@@ -55,7 +55,11 @@ func (t *instruments) measure(ctx context.Context, m *method, began time.Time, o
 
 // carries tells whether headers travel with a message.
 func carries(d transport.Dialect) bool {
-	return d == transport.Header || d == transport.TTHeader || d == transport.HTTP
+	switch d {
+	case transport.Header, transport.TTHeader, transport.HTTP, transport.TRPC:
+		return true
+	}
+	return false
 }
 
 // Server traces and measures the calls of a server.
@@ -65,7 +69,8 @@ func Server(opts ...Option) rpc.ServerOption {
 	return rpc.Intercept(func(ctx context.Context, call rpc.CallInfo) (context.Context, func(error), error) {
 		began := time.Now()
 		known := call.Known()
-		m := seen.of(methodKey{call.Service(), call.Method()}, known)
+		name := nameOf(call.Dialect(), call.Service(), call.Method())
+		m := seen.of(name, known)
 		if carries(call.Dialect()) {
 			ctx = t.propagator.Extract(ctx, incoming{call})
 		}
@@ -73,7 +78,7 @@ func Server(opts ...Option) rpc.ServerOption {
 		if span.IsRecording() {
 			span.SetAttributes(peerOf(call.Remote())...)
 			if !known {
-				span.SetAttributes(keyMethodOriginal.String(call.Service() + "/" + call.Method()))
+				span.SetAttributes(keyMethodOriginal.String(name.full()))
 			}
 		}
 		return ctx, func(err error) {
@@ -88,15 +93,18 @@ func Server(opts ...Option) rpc.ServerOption {
 	})
 }
 
-// Client traces and measures the calls of a client, under the name of the
+// Client traces and measures the calls of a client, one of messages too, under the name of the
 // service that the call itself or [rpc.ServiceName] says.
-func Client(opts ...Option) rpc.ClientOption { return rpc.InterceptCalls(Interceptor(opts...)) }
+func Client(opts ...Option) rpc.ClientOption {
+	c := newClient(opts)
+	return rpc.ClientOptions(rpc.InterceptCalls(c.call), rpc.InterceptMessages(c.callMessage))
+}
 
 // Interceptor is Client for any [rpc.Caller], by [rpc.Intercepted].
-func Interceptor(opts ...Option) rpc.ClientInterceptor {
-	c := &client{instruments: newInstruments(opts, "client"), targets: map[string]*methods{}}
-	return c.call
-}
+func Interceptor(opts ...Option) rpc.ClientInterceptor { return newClient(opts).call }
+
+// MessageInterceptor is Client for any [rpc.MessageCaller], by [rpc.InterceptedMessages].
+func MessageInterceptor(opts ...Option) rpc.MessageInterceptor { return newClient(opts).callMessage }
 
 // incoming are the headers of a server's call.
 type incoming struct{ call rpc.CallInfo }

@@ -404,6 +404,35 @@ func TestNamesThatClientsChooseAreNotToldApart(t *testing.T) {
 	}
 }
 
+func TestMessagesOverTRPCAreTraced(t *testing.T) {
+	caller, server := newProcess(), newProcess()
+	address := serve(t, []rpc.Method{{Name: "Buy", Message: func(context.Context, rpc.Message) (rpc.Message, error) {
+		return rpc.Message{}, nil
+	}}}, otelthrum.Server(server.opts...))
+	client, err := rpc.DialMessages(t.Context(), "tcp", address, otelthrum.Client(caller.opts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/Shop/Buy"}); err != nil {
+		t.Fatal(err)
+	}
+	sent, served := caller.span(t, trace.SpanKindClient), server.span(t, trace.SpanKindServer)
+	if served.Parent.SpanID() != sent.SpanContext.SpanID() || sent.Name != "Shop/Buy" || served.Name != "Shop/Buy" {
+		t.Errorf("%s and %s are not linked", sent.Name, served.Name)
+	}
+	if m := attributesOf(served); m["rpc.system.name"] != "trpc" || m["rpc.method"] != "Shop/Buy" {
+		t.Error(m)
+	}
+	if err := client.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/Shop/Other"}); err == nil {
+		t.Fatal("an unknown method is served")
+	}
+	spans := caller.spans.GetSpans()
+	if got := said(spans[len(spans)-1]); got != "Error error.type=UNKNOWN_METHOD rpc.response.status_code=12" {
+		t.Error(got)
+	}
+}
+
 func TestAnyCallerCanBeTraced(t *testing.T) {
 	p := newProcess()
 	address := serve(t, []rpc.Method{empty("Buy", func(context.Context) error { return nil })})

@@ -49,12 +49,15 @@ func (o *options) failed(err error) outcome {
 	out := outcome{kind: rpc.ErrorType(err), text: err.Error(), fault: true}
 	var status *rpc.BizStatus
 	var exception *rpc.ApplicationException
+	var framework *rpc.StatusError
 	switch {
 	case out.kind == bizStatus && errors.As(err, &status):
 		out.code, out.text = strconv.Itoa(int(status.Code)), status.Message
 		if !o.exceptions {
 			out.kind, out.text, out.fault = "", "", false
 		}
+	case errors.As(err, &framework) && framework != nil:
+		out.code, out.text = strconv.Itoa(int(framework.Code)), framework.Error()
 	case errors.As(err, &exception) && exception != nil:
 		out.code, out.text = strconv.Itoa(int(exception.Type)), exception.Message
 	}

@@ -2,6 +2,7 @@ package promthrum
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +32,9 @@ func NewClient(opts ...Option) *Client {
 }
 
 // Option makes a client measure its calls.
-func (c *Client) Option() rpc.ClientOption { return rpc.InterceptCalls(c.Intercept) }
+func (c *Client) Option() rpc.ClientOption {
+	return rpc.ClientOptions(rpc.InterceptCalls(c.Intercept), rpc.InterceptMessages(c.InterceptMessage))
+}
 
 // Intercept measures a call; it is what [rpc.Intercepted] takes.
 func (c *Client) Intercept(ctx context.Context, call *rpc.Invocation, to rpc.Target, next rpc.Caller) error {
@@ -46,6 +49,15 @@ func (c *Client) Intercept(ctx context.Context, call *rpc.Invocation, to rpc.Tar
 		service = to.Service
 	}
 	c.observe(service, call.Method, outcomeOf(own.exception, err), true, began)
+	return err
+}
+
+// InterceptMessage measures a call on messages; it is what [rpc.InterceptedMessages] takes.
+func (c *Client) InterceptMessage(ctx context.Context, call *rpc.MessageCall, _ rpc.Target, next rpc.MessageCaller) error {
+	began := time.Now()
+	err := next.InvokeMessage(ctx, call)
+	service, method, _ := strings.Cut(strings.TrimPrefix(call.Method, "/"), "/")
+	c.observe(service, method, outcomeOf(false, err), true, began)
 	return err
 }
 

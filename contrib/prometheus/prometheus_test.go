@@ -126,6 +126,24 @@ func TestAScrapeTellsWhatServerAndClientDo(t *testing.T) {
 	wantLines(t, scrape(t, servers), `thrum_server_stopping{zone="a"} 1`)
 }
 
+func TestCallsOnMessagesAreMeasured(t *testing.T) {
+	servers, clients := promthrum.NewServer(), promthrum.NewClient()
+	_, address := start(t, []*rpc.Service{{Name: "Shop", Methods: []rpc.Method{{Name: "Buy", Message: func(context.Context, rpc.Message) (rpc.Message, error) {
+		return rpc.Message{}, nil
+	}}}}}, servers.Option())
+	client, err := rpc.DialMessages(t.Context(), "tcp", address, clients.Option())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/Shop/Buy"}); err != nil {
+		t.Fatal(err)
+	}
+	wantLines(t, scrape(t, servers, clients),
+		`thrum_server_call_duration_seconds_count{method="Buy",outcome="ok",service="Shop"} 1`,
+		`thrum_client_call_duration_seconds_count{method="Buy",outcome="ok",service="Shop"} 1`)
+}
+
 func TestNamesThatClientsChooseShareASeries(t *testing.T) {
 	servers, clients := promthrum.NewServer(), promthrum.NewClient()
 	any := &rpc.Service{Name: "Any", Unknown: func(string, bool) *rpc.Method {

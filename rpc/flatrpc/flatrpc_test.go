@@ -302,3 +302,48 @@ func both() rpc.Method {
 	m.Serve = func(_ context.Context, args, dst []byte) ([]byte, error) { return dst, nil }
 	return m
 }
+
+func TestInterceptorsAndHeadersStandAroundCalls(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+		info, _ := rpc.Info(ctx)
+		tenant, _ := info.Persistent("tenant")
+		info.SetReplyHeader("load", "0.5")
+		if req.Text() == "fail" {
+			return nil, &rpc.BizStatus{Code: 7}
+		}
+		return word(nil, fmt.Sprint(tenant, info.Priority()), 1), nil
+	})})
+	var seen []string
+	note := func(name string) rpc.MessageInterceptor {
+		return func(ctx context.Context, call *rpc.MessageCall, to rpc.Target, next rpc.MessageCaller) error {
+			seen = append(seen, fmt.Sprint(name, " ", to.Service, call.Method, to.Address == address, to.Dialect))
+			return next.InvokeMessage(ctx, call)
+		}
+	}
+	client := dial(t, address, rpc.ClientOptions(rpc.ServiceName("S"), rpc.InterceptMessages(note("a"), note("b"))))
+	ctx, headers := rpc.WithReplyHeaders(rpc.WithCallPriority(rpc.WithPersistent(t.Context(), "tenant", "acme"), rpc.High))
+	for _, text := range []string{"x", "fail"} {
+		seen = nil
+		err := client.InvokeMessage(ctx, &rpc.MessageCall{
+			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: word(nil, text, 1).FinishedBytes()},
+			ReadReply: func(m rpc.Message, _ []byte) error {
+				w := new(Word)
+				flatbuf.GetRootAs(m.Body, 0, w)
+				if want := fmt.Sprint("acme", rpc.High); w.Text() != want {
+					t.Errorf("%q, want %q", w.Text(), want)
+				}
+				return nil
+			},
+		})
+		if (err != nil) != (text == "fail") {
+			t.Error(err)
+		}
+		call := fmt.Sprint(" S", repeatMethod, true, transport.TRPC)
+		if strings.Join(seen, ",") != "a"+call+",b"+call {
+			t.Errorf("%q", seen)
+		}
+	}
+	if load, _ := headers.Get("load"); load != "0.5" {
+		t.Errorf("load=%q", load)
+	}
+}
