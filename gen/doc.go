@@ -21,7 +21,7 @@
 //   - MonsterBuilder, to write a message field by field with types: what is required is
 //     asked for by NewMonsterBuilder, what a field refers to has a type of its own
 //     (flatbuf.Ref), and a table may be made while another one is;
-//   - VerifyMonster and MonsterVerifier, which check a message before it is read, and
+//   - VerifyMonster and VerifierOfMonster, which check a message before it is read, and
 //     UnmarshalMonster, which does so and unpacks.
 //
 // Arrays, vectors of unions, unions of structs and strings, defaults of strings and vectors,

@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -89,6 +90,53 @@ func (d declarations) spec(s ast.Spec, show func(ast.Expr) string) {
 				d[s.Name.Name+"."+n.Name] = show(f.Type)
 			}
 		}
+	}
+}
+
+func TestGeneratedGoOfGooglesSchemasCompiles(t *testing.T) {
+	root, paths := googleSchemas(t)
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile(filepath.Join(checkout, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	module, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(string(module), "module github.com/thrum-rpc/thrum", "module example.com/all", 1) +
+		"\nrequire github.com/thrum-rpc/thrum v0.0.0\nreplace github.com/thrum-rpc/thrum => " + checkout + "\n"
+	files := []gen.File{{Path: "go.mod", Content: []byte(text)}, {Path: "go.sum", Content: sums}}
+	schemas := 0
+	for i, path := range paths {
+		f, list := fbsidl.Load(path, fbsidl.IncludeDirs(root, filepath.Join(root, "tests"), filepath.Join(root, "tests", "include_test")))
+		if list.Err() != nil {
+			continue // flatc refuses it too: another test
+		}
+		schemas++
+		sub := fmt.Sprintf("s%d", i)
+		out, err := gen.FlatBuffers([]*schema.File{f}, gen.ImportPrefix("example.com/all/"+sub))
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		for _, g := range out {
+			files = append(files, gen.File{Path: sub + "/" + g.Path, Content: g.Content})
+		}
+	}
+	if schemas < 70 {
+		t.Errorf("only %d schemas", schemas)
+	}
+	if err := gen.Write(dir, files); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "vet", "-mod=mod", "-unreachable", "./...") // a check, so that it need not link
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -195,7 +195,7 @@ func (m *message) deriveTable() {
 		}
 	}
 	n.Builder, n.NewBuilder, n.NewObject = add(m.Name+"Builder"), add("New"+m.Name+"Builder"), add("New"+m.Object)
-	n.Verifier, n.Verify, n.Unmarshal = add(m.Name+"Verifier"), add("Verify"+m.Name), add("Unmarshal"+m.Name)
+	n.Verifier, n.Verify, n.Unmarshal = add("VerifierOf"+m.Name), add("Verify"+m.Name), add("Unmarshal"+m.Name)
 }
 
 // addFields names the fields. A name whose accessors would have names that

@@ -102,6 +102,7 @@ func (u *unit) Structs() []*message  { return u.structs }
 func (u *unit) Tables() []*message   { return u.tables }
 func (u *unit) Unions() []*message   { return u.unions }
 func (u *unit) Aliases() []alias     { return u.aliases }
+func (u *unit) WithServices() bool   { return u.opts.Services }
 func (u *unit) Services() []*service { return u.services }
 
 func (e *enum) Basic() string          { return basics[e.Base] }

@@ -2,21 +2,90 @@ package fbs
 
 // Services.
 
-import "github.com/thrum-rpc/thrum/schema"
+import (
+	"github.com/thrum-rpc/thrum/schema"
+)
 
 // service is an rpc_service.
 type service struct {
 	*unit
 	*schema.Service
-	Name string
+	names   serviceNames
+	Methods []*method
+	Streams []string // the methods that are left out
 }
 
-func (s *service) derive() { s.Name = s.Service.Name() }
+// serviceNames are the package-level names that belong to a service.
+type serviceNames struct {
+	Handler, New, Unimplemented    string // on messages
+	Objects, NewObjects            string // on objects
+	Client, NewClient, ClientType  string
+	ObjectsClient, NewObjectClient string
+}
+
+// method is a method of a service.
+type method struct {
+	*schema.Method
+	service    *service
+	Name, Path string
+	Req, Rep   *message
+}
+
+// derive names the service and its methods.
+func (s *service) derive() {
+	base := escape(s.Service.Name())
+	add := s.pkg.names.add
+	s.names = serviceNames{
+		Handler: add(base + "Handler"), New: add("New" + base + "Service"), Unimplemented: add("Unimplemented" + base),
+		Objects: add(base + "Objects"), NewObjects: add("New" + base + "ObjectsService"),
+		Client: add(base + "Client"), NewClient: add("New" + base + "Client"),
+		ObjectsClient: add(base + "ObjectsClient"), NewObjectClient: add("New" + base + "ObjectsClient"),
+	}
+	s.names.ClientType = add(string(toLower(base[0])) + base[1:] + "Client")
+	methods := scope{}
+	for _, m := range s.Service.Methods() {
+		if m.Stream() != nil {
+			s.Streams = append(s.Streams, m.Name())
+			continue
+		}
+		req, rep := s.tables(m)
+		s.Methods = append(s.Methods, &method{
+			Method: m, service: s, Name: methods.add(capital(m.Name())), Path: "/" + s.FullName() + "/" + m.Name(), Req: req, Rep: rep,
+		})
+	}
+}
+
+// tables returns what a method takes and returns.
+func (s *service) tables(m *schema.Method) (req, rep *message) {
+	all := s.generator.messages
+	return all[m.Args().Fields()[0].Type().Struct()], all[m.Returns().Struct()]
+}
 
 // messages returns the tables that methods take and return.
 func (s *service) messages() (list []*message) {
 	for _, m := range s.Service.Methods() {
-		list = append(list, s.generator.messages[m.Args().Fields()[0].Type().Struct()], s.generator.messages[m.Returns().Struct()])
+		req, rep := s.tables(m)
+		list = append(list, req, rep)
 	}
 	return list
 }
+
+func (s *service) Names() serviceNames { return s.names }
+
+// Context, RPC and FlatRPC import these packages and return their names.
+func (s *service) Context() string { return s.Use("context") + ".Context" }
+func (s *service) RPC() string     { return s.Use("github.com/thrum-rpc/thrum/rpc") }
+func (s *service) FlatRPC() string { return s.Use("github.com/thrum-rpc/thrum/rpc/flatrpc") }
+
+// IDL returns the name by which the method is called.
+func (m *method) IDL() string { return m.Method.Name() }
+
+// What a method takes and returns, as types of Go, and functions for these.
+func (m *method) In() string        { return m.service.qualified(m.Req.unit, m.Req.Name) }
+func (m *method) Out() string       { return m.service.qualified(m.Rep.unit, m.Rep.Name) }
+func (m *method) InObject() string  { return m.service.qualified(m.Req.unit, m.Req.Object) }
+func (m *method) OutObject() string { return m.service.qualified(m.Rep.unit, m.Rep.Object) }
+func (m *method) VerifyIn() string  { return m.service.qualified(m.Req.unit, m.Req.names.Verifier) }
+func (m *method) VerifyOut() string { return m.service.qualified(m.Rep.unit, m.Rep.names.Verifier) }
+func (m *method) FinishIn() string  { return m.service.qualified(m.Req.unit, m.Req.names.Finish) }
+func (m *method) FinishOut() string { return m.service.qualified(m.Rep.unit, m.Rep.names.Finish) }

@@ -960,8 +960,8 @@ func (rcv *Stat) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// StatVerifier returns the verifier of buffers with this root.
-func StatVerifier() *flatbuf.Verifier {
+// VerifierOfStat returns the verifier of buffers with this root.
+func VerifierOfStat() *flatbuf.Verifier {
 	return kindsVerifiers.Root(0)
 }
 
@@ -1180,8 +1180,8 @@ func (rcv *Ranked) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// RankedVerifier returns the verifier of buffers with this root.
-func RankedVerifier() *flatbuf.Verifier {
+// VerifierOfRanked returns the verifier of buffers with this root.
+func VerifierOfRanked() *flatbuf.Verifier {
 	return kindsVerifiers.Root(1)
 }
 
@@ -1402,8 +1402,8 @@ func (rcv *Boxed) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// BoxedVerifier returns the verifier of buffers with this root.
-func BoxedVerifier() *flatbuf.Verifier {
+// VerifierOfBoxed returns the verifier of buffers with this root.
+func VerifierOfBoxed() *flatbuf.Verifier {
 	return kindsVerifiers.Root(2)
 }
 
@@ -1627,8 +1627,8 @@ func (rcv *Flag) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// FlagVerifier returns the verifier of buffers with this root.
-func FlagVerifier() *flatbuf.Verifier {
+// VerifierOfFlag returns the verifier of buffers with this root.
+func VerifierOfFlag() *flatbuf.Verifier {
 	return kindsVerifiers.Root(3)
 }
 
@@ -1833,8 +1833,8 @@ func (rcv *Kinds) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// KindsVerifier returns the verifier of buffers with this root.
-func KindsVerifier() *flatbuf.Verifier {
+// VerifierOfKinds returns the verifier of buffers with this root.
+func VerifierOfKinds() *flatbuf.Verifier {
 	return kindsVerifiers.Root(4)
 }
 

@@ -335,8 +335,8 @@ func (rcv *string_) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// string_Verifier returns the verifier of buffers with this root.
-func string_Verifier() *flatbuf.Verifier {
+// VerifierOfstring_ returns the verifier of buffers with this root.
+func VerifierOfstring_() *flatbuf.Verifier {
 	return namesVerifiers.Root(0)
 }
 
@@ -1031,8 +1031,8 @@ func (rcv *Init) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// InitVerifier returns the verifier of buffers with this root.
-func InitVerifier() *flatbuf.Verifier {
+// VerifierOfInit returns the verifier of buffers with this root.
+func VerifierOfInit() *flatbuf.Verifier {
 	return namesVerifiers.Root(1)
 }
 
@@ -1444,8 +1444,8 @@ func (rcv *InitT) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// InitTVerifier returns the verifier of buffers with this root.
-func InitTVerifier() *flatbuf.Verifier {
+// VerifierOfInitT returns the verifier of buffers with this root.
+func VerifierOfInitT() *flatbuf.Verifier {
 	return namesVerifiers.Root(2)
 }
 
@@ -1613,8 +1613,8 @@ func (rcv *v_) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// v_Verifier returns the verifier of buffers with this root.
-func v_Verifier() *flatbuf.Verifier {
+// VerifierOfv_ returns the verifier of buffers with this root.
+func VerifierOfv_() *flatbuf.Verifier {
 	return namesVerifiers.Root(3)
 }
 

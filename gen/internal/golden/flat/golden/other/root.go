@@ -46,8 +46,8 @@ func (rcv *Root) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// RootVerifier returns the verifier of buffers with this root.
-func RootVerifier() *flatbuf.Verifier {
+// VerifierOfRoot returns the verifier of buffers with this root.
+func VerifierOfRoot() *flatbuf.Verifier {
 	return rootVerifiers.Root(0)
 }
 

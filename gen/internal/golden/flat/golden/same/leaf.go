@@ -43,8 +43,8 @@ func (rcv *Leaf) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// LeafVerifier returns the verifier of buffers with this root.
-func LeafVerifier() *flatbuf.Verifier {
+// VerifierOfLeaf returns the verifier of buffers with this root.
+func VerifierOfLeaf() *flatbuf.Verifier {
 	return leafVerifiers.Root(0)
 }
 

@@ -44,8 +44,8 @@ func (rcv *Part) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// PartVerifier returns the verifier of buffers with this root.
-func PartVerifier() *flatbuf.Verifier {
+// VerifierOfPart returns the verifier of buffers with this root.
+func VerifierOfPart() *flatbuf.Verifier {
 	return partVerifiers.Root(0)
 }
 

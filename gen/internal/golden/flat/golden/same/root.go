@@ -3,7 +3,11 @@
 package same
 
 import (
+	"context"
+
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 )
 
 type Root struct {
@@ -43,8 +47,8 @@ func (rcv *Root) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// RootVerifier returns the verifier of buffers with this root.
-func RootVerifier() *flatbuf.Verifier {
+// VerifierOfRoot returns the verifier of buffers with this root.
+func VerifierOfRoot() *flatbuf.Verifier {
 	return rootVerifiers.Root(0)
 }
 
@@ -227,3 +231,85 @@ var rootVerifiers = flatbuf.NewVerifierSet(&flatbuf.Layout{
 		}},
 	},
 })
+
+// RooterHandler serves golden.same.Rooter on messages: a request is verified, and valid
+// until the method returns; a reply is a finished message, in a builder that flatrpc.NewBuilder(ctx)
+// returns or any other, and the server's from then on.
+type RooterHandler interface {
+	Get(ctx context.Context, req *Part) (*flatbuf.Builder, error)
+}
+
+// NewRooterService returns the service that h serves.
+func NewRooterService(h RooterHandler, opts ...flatrpc.Option) *rpc.Service {
+	return &rpc.Service{Name: "golden.same.Rooter", Methods: []rpc.Method{
+		flatrpc.Unary("Get", VerifierOfPart(), h.Get, opts...),
+	}}
+}
+
+// UnimplementedRooter answers all methods of RooterHandler that they are unknown. A
+// handler that embeds it need not have all.
+type UnimplementedRooter struct{}
+
+func (UnimplementedRooter) Get(context.Context, *Part) (*flatbuf.Builder, error) {
+	return nil, &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.same.Rooter/Get is not implemented"}
+}
+
+// RooterObjects serves golden.same.Rooter on objects, which are copies of messages.
+type RooterObjects interface {
+	Get(ctx context.Context, req *PartT) (*RootT, error)
+}
+
+// NewRooterObjectsService returns the service that h serves.
+func NewRooterObjectsService(h RooterObjects, opts ...flatrpc.Option) *rpc.Service {
+	return &rpc.Service{Name: "golden.same.Rooter", Methods: []rpc.Method{
+		flatrpc.Unary("Get", VerifierOfPart(), func(ctx context.Context, req *Part) (*flatbuf.Builder, error) {
+			out, err := h.Get(ctx, req.UnPack())
+			if err != nil || out == nil {
+				return nil, err
+			}
+			b := flatrpc.NewBuilder(ctx)
+			FinishRootBuffer(b, out.Pack(b))
+			return b, nil
+		}, opts...),
+	}}
+}
+
+// RooterClient calls golden.same.Rooter with messages. req is finished, and the caller's
+// again when a method returns; a reply is verified and owns its bytes.
+type RooterClient interface {
+	Get(ctx context.Context, req *flatbuf.Builder) (*Root, error)
+}
+
+// NewRooterClient returns a client over c, which several goroutines may use.
+func NewRooterClient(c rpc.MessageCaller) RooterClient { return rooterClient{c} }
+
+type rooterClient struct{ c rpc.MessageCaller }
+
+func (c rooterClient) Get(ctx context.Context, req *flatbuf.Builder) (*Root, error) {
+	return flatrpc.Call[Root](ctx, c.c, "/golden.same.Rooter/Get", req, VerifierOfRoot())
+}
+
+// RooterObjectsClient calls golden.same.Rooter with objects. Several goroutines may use it.
+type RooterObjectsClient struct {
+	c        rpc.MessageCaller
+	builders flatbuf.Pool
+}
+
+// NewRooterObjectsClient returns a client over c.
+func NewRooterObjectsClient(c rpc.MessageCaller) *RooterObjectsClient {
+	return &RooterObjectsClient{c: c}
+}
+
+func (c *RooterObjectsClient) Get(ctx context.Context, req *PartT) (out *RootT, err error) {
+	b := c.builders.Get()
+	defer c.builders.Put(b)
+	if req == nil {
+		req = new(PartT)
+	}
+	FinishPartBuffer(b, req.Pack(b))
+	err = flatrpc.View(ctx, c.c, "/golden.same.Rooter/Get", b, VerifierOfRoot(), func(reply *Root) error {
+		out = reply.UnPack()
+		return nil
+	})
+	return out, err
+}

@@ -44,8 +44,8 @@ func (rcv *Money) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// MoneyVerifier returns the verifier of buffers with this root.
-func MoneyVerifier() *flatbuf.Verifier {
+// VerifierOfMoney returns the verifier of buffers with this root.
+func VerifierOfMoney() *flatbuf.Verifier {
 	return baseVerifiers.Root(0)
 }
 
@@ -238,8 +238,8 @@ func (rcv *Person) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// PersonVerifier returns the verifier of buffers with this root.
-func PersonVerifier() *flatbuf.Verifier {
+// VerifierOfPerson returns the verifier of buffers with this root.
+func VerifierOfPerson() *flatbuf.Verifier {
 	return baseVerifiers.Root(1)
 }
 

@@ -77,8 +77,8 @@ func (rcv *Maker) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// MakerVerifier returns the verifier of buffers with this root.
-func MakerVerifier() *flatbuf.Verifier {
+// VerifierOfMaker returns the verifier of buffers with this root.
+func VerifierOfMaker() *flatbuf.Verifier {
 	return deepVerifiers.Root(0)
 }
 

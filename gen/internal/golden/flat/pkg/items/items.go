@@ -46,8 +46,8 @@ func (rcv *Item) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// ItemVerifier returns the verifier of buffers with this root.
-func ItemVerifier() *flatbuf.Verifier {
+// VerifierOfItem returns the verifier of buffers with this root.
+func VerifierOfItem() *flatbuf.Verifier {
 	return itemsVerifiers.Root(0)
 }
 

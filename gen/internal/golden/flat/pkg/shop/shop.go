@@ -4,9 +4,13 @@
 package shop
 
 import (
+	"context"
+
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/gen/internal/golden/flat/pkg/base"
 	"github.com/thrum-rpc/thrum/gen/internal/golden/flat/pkg/items"
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 )
 
 type Order struct {
@@ -46,8 +50,8 @@ func (rcv *Order) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// OrderVerifier returns the verifier of buffers with this root.
-func OrderVerifier() *flatbuf.Verifier {
+// VerifierOfOrder returns the verifier of buffers with this root.
+func VerifierOfOrder() *flatbuf.Verifier {
 	return shopVerifiers.Root(0)
 }
 
@@ -381,3 +385,87 @@ var shopVerifiers = flatbuf.NewVerifierSet(&flatbuf.Layout{
 		}},
 	},
 })
+
+// OrdersHandler serves golden.pkg.shop.Orders on messages: a request is verified, and valid
+// until the method returns; a reply is a finished message, in a builder that flatrpc.NewBuilder(ctx)
+// returns or any other, and the server's from then on.
+type OrdersHandler interface {
+	Place(ctx context.Context, req *Order) (*flatbuf.Builder, error)
+}
+
+// Left out, since they stream: Watch Load Chat.
+
+// NewOrdersService returns the service that h serves.
+func NewOrdersService(h OrdersHandler, opts ...flatrpc.Option) *rpc.Service {
+	return &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
+		flatrpc.Unary("Place", VerifierOfOrder(), h.Place, opts...),
+	}}
+}
+
+// UnimplementedOrders answers all methods of OrdersHandler that they are unknown. A
+// handler that embeds it need not have all.
+type UnimplementedOrders struct{}
+
+func (UnimplementedOrders) Place(context.Context, *Order) (*flatbuf.Builder, error) {
+	return nil, &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.pkg.shop.Orders/Place is not implemented"}
+}
+
+// OrdersObjects serves golden.pkg.shop.Orders on objects, which are copies of messages.
+type OrdersObjects interface {
+	Place(ctx context.Context, req *OrderT) (*base.MoneyT, error)
+}
+
+// NewOrdersObjectsService returns the service that h serves.
+func NewOrdersObjectsService(h OrdersObjects, opts ...flatrpc.Option) *rpc.Service {
+	return &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
+		flatrpc.Unary("Place", VerifierOfOrder(), func(ctx context.Context, req *Order) (*flatbuf.Builder, error) {
+			out, err := h.Place(ctx, req.UnPack())
+			if err != nil || out == nil {
+				return nil, err
+			}
+			b := flatrpc.NewBuilder(ctx)
+			base.FinishMoneyBuffer(b, out.Pack(b))
+			return b, nil
+		}, opts...),
+	}}
+}
+
+// OrdersClient calls golden.pkg.shop.Orders with messages. req is finished, and the caller's
+// again when a method returns; a reply is verified and owns its bytes.
+type OrdersClient interface {
+	Place(ctx context.Context, req *flatbuf.Builder) (*base.Money, error)
+}
+
+// NewOrdersClient returns a client over c, which several goroutines may use.
+func NewOrdersClient(c rpc.MessageCaller) OrdersClient { return ordersClient{c} }
+
+type ordersClient struct{ c rpc.MessageCaller }
+
+func (c ordersClient) Place(ctx context.Context, req *flatbuf.Builder) (*base.Money, error) {
+	return flatrpc.Call[base.Money](ctx, c.c, "/golden.pkg.shop.Orders/Place", req, base.VerifierOfMoney())
+}
+
+// OrdersObjectsClient calls golden.pkg.shop.Orders with objects. Several goroutines may use it.
+type OrdersObjectsClient struct {
+	c        rpc.MessageCaller
+	builders flatbuf.Pool
+}
+
+// NewOrdersObjectsClient returns a client over c.
+func NewOrdersObjectsClient(c rpc.MessageCaller) *OrdersObjectsClient {
+	return &OrdersObjectsClient{c: c}
+}
+
+func (c *OrdersObjectsClient) Place(ctx context.Context, req *OrderT) (out *base.MoneyT, err error) {
+	b := c.builders.Get()
+	defer c.builders.Put(b)
+	if req == nil {
+		req = new(OrderT)
+	}
+	FinishOrderBuffer(b, req.Pack(b))
+	err = flatrpc.View(ctx, c.c, "/golden.pkg.shop.Orders/Place", b, base.VerifierOfMoney(), func(reply *base.Money) error {
+		out = reply.UnPack()
+		return nil
+	})
+	return out, err
+}

@@ -47,8 +47,8 @@ func (rcv *Again) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// AgainVerifier returns the verifier of buffers with this root.
-func AgainVerifier() *flatbuf.Verifier {
+// VerifierOfAgain returns the verifier of buffers with this root.
+func VerifierOfAgain() *flatbuf.Verifier {
 	return rootVerifiers.Root(0)
 }
 

@@ -77,8 +77,8 @@ func (rcv *Left) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// LeftVerifier returns the verifier of buffers with this root.
-func LeftVerifier() *flatbuf.Verifier {
+// VerifierOfLeft returns the verifier of buffers with this root.
+func VerifierOfLeft() *flatbuf.Verifier {
 	return leftVerifiers.Root(0)
 }
 

@@ -127,8 +127,8 @@ func (rcv *Right) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// RightVerifier returns the verifier of buffers with this root.
-func RightVerifier() *flatbuf.Verifier {
+// VerifierOfRight returns the verifier of buffers with this root.
+func VerifierOfRight() *flatbuf.Verifier {
 	return rightVerifiers.Root(0)
 }
 
@@ -437,8 +437,8 @@ func (rcv *Back) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// BackVerifier returns the verifier of buffers with this root.
-func BackVerifier() *flatbuf.Verifier {
+// VerifierOfBack returns the verifier of buffers with this root.
+func VerifierOfBack() *flatbuf.Verifier {
 	return rightVerifiers.Root(1)
 }
 
