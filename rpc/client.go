@@ -80,6 +80,9 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 	return c, nil
 }
 
+// Dialect returns what the client speaks.
+func (c *Client) Dialect() transport.Dialect { return c.opt.form.dialect }
+
 // Close closes the client: calls that wait fail with [ErrClientClosed], as
 // later ones do.
 func (c *Client) Close() error {

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// This file holds attempts that run beside each other.
+
+// Hedge configures a second attempt for calls that take long: on another
+// address, beside the first one. The reply that comes first counts, and the other attempt is cancelled.
+type Hedge struct {
+	After    time.Duration // when the second attempt starts; the least, if there is a Quantile
+	Quantile float64       // of recent latencies, after which it starts; 0 for After alone
+	Budget   Budget        // default a tenth of the calls, and one a second
+}
+
+// hedgeDelay returns after which time calls are hedged, 0 for never, as while too few latencies are known.
+func (c *Client) hedgeDelay() time.Duration {
+	if c.latencies == nil {
+		return c.opt.hedge.After
+	}
+	q := c.latencies.get(c.now())
+	if q == 0 {
+		return 0
+	}
+	return max(q, c.opt.hedge.After)
+}
+
+// hedged is a call with up to two attempts at the same time.
+//
+// Invariants: mu guards all below it, and is held while the arguments are
+// written or the result is read, so that neither happens after over is set:
+// the call has its end then, and its caller has arguments and result for itself.
+type hedged struct {
+	client *Client
+	ctx    context.Context // of the call
+	call   *rpc.Invocation
+	shared rpc.Invocation // call, guarded
+
+	mu     sync.Mutex
+	over   bool
+	read   bool // the result
+	first  *Endpoint
+	cancel [2]context.CancelFunc // of the attempts; nil for one that has not begun
+	second trial
+	done   chan struct{} // closed when the second attempt has ended; nil if it has not begun
+}
+
+// invokeHedged makes a call with a second attempt after delay.
+func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, delay time.Duration) error {
+	h := &hedged{client: c, ctx: ctx, call: call, shared: *call}
+	h.shared.AppendArgs, h.shared.ReadResult = h.appendArgs, h.readResult
+	inner, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h.cancel[0] = cancel
+	timer := time.AfterFunc(delay, h.runSecond)
+	first := c.try(inner, &h.shared, &attempt{number: 1, chosen: h.chosen})
+	timer.Stop()
+
+	h.mu.Lock()
+	done := h.done
+	conclusive := !h.over && (first.err == nil || done == nil ||
+		!errors.Is(first.err, errOvertaken) && c.judge(ctx, call, first.err, true) == final)
+	h.over = h.over || conclusive
+	stop := h.cancel[1]
+	h.mu.Unlock()
+	if !conclusive {
+		<-done // which ends with ctx at the latest
+		h.mu.Lock()
+		h.over = true
+		h.mu.Unlock()
+		if h.second.err == nil {
+			return nil
+		}
+		return c.again(ctx, call, h.failures(first)...)
+	}
+	if stop != nil {
+		stop()
+	}
+	if first.err == nil {
+		return nil
+	}
+	return c.again(ctx, call, first)
+}
+
+// failures returns the attempts that failed, the one that decides what follows last.
+func (h *hedged) failures(first trial) []trial {
+	switch {
+	case h.second.endpoint == nil:
+		return []trial{first}
+	case h.client.judge(h.ctx, h.call, h.second.err, true) == final:
+		return []trial{first, h.second}
+	}
+	return []trial{h.second, first}
+}
+
+// chosen notes the address of the first attempt.
+func (h *hedged) chosen(e *Endpoint) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.first = e
+}
+
+// runSecond makes the second attempt, on a goroutine of its own.
+func (h *hedged) runSecond() {
+	c := h.client
+	if !c.begin() {
+		return
+	}
+	defer c.work.Done()
+	h.mu.Lock()
+	if h.over || h.first == nil || !c.hedgeBudget.take(c.now(), c.firsts()) {
+		h.mu.Unlock()
+		return
+	}
+	ctx, cancel := context.WithCancel(h.ctx)
+	defer cancel()
+	h.cancel[1] = cancel
+	h.done = make(chan struct{})
+	a := attempt{number: 2, hedge: true}
+	a.tried.add(h.first)
+	h.mu.Unlock()
+	defer close(h.done)
+
+	c.hedges.Add(1)
+	t := c.try(ctx, &h.shared, &a)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.second = t
+	if t.endpoint == nil {
+		c.hedges.Add(^uint64(0)) // there was no other address
+	}
+	if t.err == nil && !h.over {
+		h.over = true
+		h.cancel[0]()
+	}
+}
+
+// appendArgs writes the arguments while somebody waits for the call.
+func (h *hedged) appendArgs(dst []byte) ([]byte, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over {
+		return dst, errOvertaken
+	}
+	if h.call.AppendArgs == nil {
+		return append(dst, 0), nil // a struct without fields
+	}
+	return h.call.AppendArgs(dst)
+}
+
+// readResult reads the result of the attempt that comes first.
+func (h *hedged) readResult(b []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over || h.read {
+		return errOvertaken
+	}
+	h.read = true
+	if h.call.ReadResult == nil {
+		return nil
+	}
+	return h.call.ReadResult(b)
+}
