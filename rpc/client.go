@@ -345,21 +345,21 @@ func (c *Client) adopt(nc net.Conn) (*clientConn, error) {
 	return cc, nil
 }
 
-// retire keeps new calls away from cc.
-func (c *Client) retire(cc *clientConn) {
+// retire keeps new calls away from cc, which may have failed.
+func (c *Client) retire(cc *clientConn, failed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(cc)
+	c.leave(cc, failed)
 }
 
 // leave makes the next call use another connection than cc. c.mu is held.
-func (c *Client) leave(cc *clientConn) {
+func (c *Client) leave(cc *clientConn, failed bool) {
 	if c.conn != cc {
 		return
 	}
 	c.conn = nil
 	if c.opt.lost != nil {
-		go c.opt.lost() // without the locks that are held here
+		go c.opt.lost(failed) // without the locks that are held here
 	}
 }
 
@@ -367,6 +367,6 @@ func (c *Client) leave(cc *clientConn) {
 func (c *Client) remove(cc *clientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(cc)
+	c.leave(cc, true)
 	delete(c.conns, cc)
 }

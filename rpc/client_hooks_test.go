@@ -14,7 +14,7 @@ import (
 func TestALostConnectionIsTold(t *testing.T) {
 	lost := make(chan struct{}, 8)
 	server, address := listen(t, []rpc.Method{echo})
-	client := dial(t, "tcp", address, rpc.THeader(header.None), rpc.Disconnected(func() { lost <- struct{}{} }))
+	client := dial(t, "tcp", address, rpc.THeader(header.None), rpc.Disconnected(func(bool) { lost <- struct{}{} }))
 	call := &rpc.Invocation{Method: "echo"}
 	if err := client.Invoke(t.Context(), call); err != nil {
 		t.Fatal(err)
@@ -36,9 +36,9 @@ func TestAServerThatLeavesIsTold(t *testing.T) {
 		<-release
 		return append(dst, args...), nil
 	})
-	lost := make(chan struct{}, 8)
+	lost := make(chan bool, 8)
 	server, address := listen(t, []rpc.Method{slow, echo})
-	client := dial(t, "tcp", address, rpc.TTHeader(), rpc.Disconnected(func() { lost <- struct{}{} }))
+	client := dial(t, "tcp", address, rpc.TTHeader(), rpc.Disconnected(func(failed bool) { lost <- failed }))
 	ended := make(chan error, 1)
 	go func() { ended <- client.Invoke(t.Context(), &rpc.Invocation{Method: "slow"}) }()
 	receive(t, "the call runs", running)
@@ -48,7 +48,9 @@ func TestAServerThatLeavesIsTold(t *testing.T) {
 	eventually(t, "the server stops", func() bool {
 		return client.Invoke(t.Context(), &rpc.Invocation{Method: "echo"}) != nil
 	})
-	receive(t, "the farewell", lost)
+	if receive(t, "the farewell", lost) {
+		t.Error("a connection that its server leaves has failed")
+	}
 	close(release)
 	if err := receive(t, "the end of the call", ended); err != nil {
 		t.Errorf("the call that ran: %v", err)

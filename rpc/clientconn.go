@@ -212,9 +212,10 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 	}
 	// Closing tells the server of a call that nobody waits for; a connection
 	// that is silent beyond a deadline may have lost its server.
-	if cc.live == 0 || (errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard.Load()) {
+	silent := errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard.Load()
+	if cc.live == 0 || silent {
 		cc.retired = true
-		cc.client.retire(cc)
+		cc.client.retire(cc, silent)
 		cc.endIfUnused()
 	}
 	return true, true
@@ -363,7 +364,7 @@ func (h *heads) closing() bool {
 // leaveAlone keeps new calls away from the connection, and ends it when those
 // that wait have ended.
 func (cc *clientConn) leaveAlone() {
-	cc.client.retire(cc)
+	cc.client.retire(cc, false)
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	cc.retired = true

@@ -81,7 +81,7 @@ type clientOptions struct {
 	maxPending  int
 	dialTimeout time.Duration
 	callTimeout time.Duration
-	lost        func() // told when new calls use a connection no longer
+	lost        func(failed bool) // told when new calls use a connection no longer
 	dial        func(ctx context.Context, network, address string) (net.Conn, error)
 	url         string // with HTTP
 	http2       bool
@@ -391,9 +391,9 @@ func CallTimeout(d time.Duration) ClientOption {
 }
 
 // Disconnected is told whenever new calls no longer use the connection that they used: it has failed, it was given
-// up, or its server has said that it leaves. Calls that run on it may go on. The next call
+// up, or its server has said that it leaves; only the first is called failed. Calls that run on it may go on. The next call
 // makes a new connection, as ever. f must not wait, and is not told of calls over HTTP or of Close.
-func Disconnected(f func()) ClientOption {
+func Disconnected(f func(failed bool)) ClientOption {
 	return clientOption(func(o *clientOptions) { o.lost = f })
 }
 

@@ -37,7 +37,8 @@ func newBudget(opt Budget) *budget {
 func (b *budget) take(now int64, calls uint64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if passed := time.Duration(now - b.last); passed > 0 {
+	if passed := time.Duration(now - b.last); passed > 0 || calls > b.seen {
+		passed = max(passed, 0)
 		fresh := 1 - passed.Seconds()/budgetWindow.Seconds() // of the old tokens
 		b.tokens *= max(fresh, 0)
 		earned := b.opt.PerSecond * passed.Seconds()

@@ -64,7 +64,8 @@ type lane struct {
 	since    int64
 	dialed   atomic.Bool
 	pending  atomic.Int64
-	proven   atomic.Bool // has carried a call
+	called   atomic.Bool // a call has chosen it
+	proven   atomic.Bool // one has had its reply, or ended it without a failure
 	lost     atomic.Bool
 	closing  sync.Once
 }
@@ -348,7 +349,12 @@ func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 			}
 			return c.opt.dialer(ctx, network, address)
 		}),
-		rpc.Disconnected(func() { e.lost(l) }))
+		rpc.Disconnected(func(failed bool) {
+			if !failed && l.called.Load() { // given up, or told to leave
+				l.proven.Store(true)
+			}
+			e.lost(l)
+		}))
 	client, err := rpc.Dial(ctx, a.Key().Network, a.Addr, opts...)
 	if err != nil {
 		return nil, err

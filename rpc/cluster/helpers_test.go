@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,10 +16,6 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/resolve"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
 )
-
-// patience is how long a test waits for what must happen before it fails. It
-// is long, because it only passes when something is wrong.
-const patience = 30 * time.Second
 
 // fleet is some servers in memory, which can be reached by their names. In a synctest bubble its
 // time is that of the bubble.
@@ -189,31 +184,6 @@ func warm(t *testing.T, c *cluster.Client) {
 	if err := c.Connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
-// noLeaks fails the test if it leaves goroutines behind.
-func noLeaks(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				stacks := make([]byte, 1<<20)
-				t.Errorf("goroutines: %d before, %d after\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
-				return
-			}
-		}
-	})
 }
 
 // source is a resolver that says what a test tells it.

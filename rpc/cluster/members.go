@@ -219,6 +219,9 @@ func (m *members) choose(p Pick, hedge bool) (*lane, bool) {
 				continue
 			}
 			l.pending.Add(1)
+			if !l.called.Load() {
+				l.called.Store(true)
+			}
 			return l, test
 		}
 	}
