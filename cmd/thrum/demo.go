@@ -32,7 +32,7 @@ const (
 
 func demoCommand() *command {
 	return &command{
-		name: "demo", args: "[--listen ADDRESS] [--http ADDRESS]",
+		name: "demo", args: "[--listen ADDRESS] [--http ADDRESS] [--admin ADDRESS]",
 		summary: "run a Thrift bookshop with an HTTP gateway in front of it",
 		help: "Prints the addresses and three commands to try, and runs until Ctrl-C. Where a\n" +
 			"default address is taken, a free port is used instead.",
@@ -40,17 +40,18 @@ func demoCommand() *command {
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			listen := fs.String("listen", "", "serve Thrift on this `address` (usually "+demoThrift+")")
 			web := fs.String("http", "", "serve HTTP on this `address` (usually "+demoHTTP+")")
+			status := fs.String("admin", "", "serve a status page, health and profiles on this `address`")
 			return func(env *environment, args []string) error {
 				if len(args) > 0 {
 					return usageError("demo takes no arguments")
 				}
-				return demo(env, *listen, *web)
+				return demo(env, *listen, *web, *status)
 			}
 		},
 	}
 }
 
-func demo(env *environment, listen, web string) error {
+func demo(env *environment, listen, web, status string) error {
 	thriftListener, err := listenOr(listen, demoThrift)
 	if err != nil {
 		return err
@@ -74,6 +75,11 @@ func demo(env *environment, listen, web string) error {
 		return err
 	}
 	defer client.Close()
+	stopAdmin, err := demoAdmin(status, server, client, env.stdout)
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
 	files, err := shopSchema()
 	if err != nil {
 		return err

@@ -326,3 +326,33 @@ func TestCommandsShowWhatIsWrongWithIDL(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDemoShowsItsStatusWhereItIsTold(t *testing.T) {
+	d := startDemo(t, "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+	address := regexp.MustCompile(`status is at (http://\S+/)`).FindStringSubmatch(d.text)
+	if address == nil {
+		t.Fatal(d.text)
+	}
+	for path, want := range map[string]string{"readyz": "ok", "": "Server bookshop", "status.json": `"ready": true`} {
+		reply, err := http.Get(address[1] + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("/%s: %v, %s", path, err, text)
+		}
+	}
+	client, err := rpc.Dial(t.Context(), "tcp", d.thrift)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Invoke(t.Context(), &rpc.Invocation{Service: "FacebookService", Method: "getStatus"}); err != nil {
+		t.Error(err)
+	}
+	if code := d.stop(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

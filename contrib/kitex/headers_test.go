@@ -245,3 +245,36 @@ func TestThrumClientsGetBusinessStatuses(t *testing.T) {
 		})
 	}
 }
+
+// A chain of Thrum, Kitex and Thrum again. Kitex passes persistent metadata on,
+// and stops what is transient, as Thrum does; it does not pass on deadlines, but sends its own client's.
+func TestMetadataGoesThroughAKitexServer(t *testing.T) {
+	for name, opts := range kitexServers {
+		t.Run(name, func(t *testing.T) {
+			_, last := serveVersion(t, func(ctx context.Context) (string, error) {
+				info, _ := rpc.Info(ctx)
+				once, _ := info.Header("once")
+				tenant, _ := info.Persistent("tenant")
+				deadline, limited := ctx.Deadline()
+				if !limited || time.Until(deadline) > 20*time.Second {
+					return "", fmt.Errorf("the deadline is %v, %v", deadline, limited)
+				}
+				return "once:" + once + " tenant:" + tenant, nil
+			})
+			onward := kitexClient(t, ways["one for all"], last)
+			middle := kitexVersion(t, func(ctx context.Context) (string, error) { return onward.Version(ctx) }, opts...)
+			_, first := serveVersion(t, func(ctx context.Context) (string, error) {
+				return callVersion(rpc.WithHeader(ctx, "once", "2"), middle)
+			})
+			client, err := rpc.Dial(t.Context(), "tcp", first, rpc.HTTP("http://"+first+"/"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			ctx := rpc.WithHeader(rpc.WithPersistent(t.Context(), "tenant", "acme"), "once", "1")
+			if got, err := callVersion(ctx, client); err != nil || got != "once: tenant:acme" {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+}
