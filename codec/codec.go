@@ -74,8 +74,23 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) (int, error) {
 // which tags do not tell, and no defaults.
 func (c *Codec[T]) Type() *schema.Type { return c.c.typ }
 
-// Engine returns the name of the engine that runs, as EngineKind's String does.
-func (c *Codec[T]) Engine() string { return c.c.engine }
+// Engine returns the name of the engine that runs, as EngineKind's String does: "jit"
+// if machine code encodes or decodes.
+func (c *Codec[T]) Engine() string { return c.c.engine() }
+
+// Report tells what encodes and what decodes, and why if it is not the engine
+// that was asked for.
+func (c *Codec[T]) Report() Report { return c.c.report() }
+
+// Report is what runs a type.
+type Report struct{ Encode, Decode EngineUse }
+
+// EngineUse is what runs one direction.
+type EngineUse struct {
+	Engine   string // as EngineKind's String returns it
+	Declined string // why JIT did not take the type; empty if it did, or was not asked
+	CodeSize int    // bytes of machine code
+}
 
 // Aliases reports whether a decoded value may point into the input, because of
 // the option NoCopy or of nocopy in the tag of a field that T reaches. Who uses
@@ -87,10 +102,30 @@ var errNil = &TypeError{Type: reflect.TypeFor[any](), Reason: "a nil pointer"}
 // compiled is what a type and a set of options come down to.
 type compiled struct {
 	typ     *schema.Type
-	engine  string
 	aliases bool
 	encoder engine.Encoder
 	decoder engine.Decoder
+}
+
+func (c *compiled) report() Report {
+	return Report{use(c.encoder), use(c.decoder)}
+}
+
+// use is what runs x, an encoder or decoder.
+func use(x any) EngineUse {
+	if r, ok := x.(engine.Reporter); ok {
+		r := r.Report()
+		return EngineUse{r.Engine, r.Declined, r.Code}
+	}
+	return EngineUse{Engine: Interp.String()}
+}
+
+func (c *compiled) engine() string {
+	r := c.report()
+	if r.Encode.Engine == JIT.String() {
+		return r.Encode.Engine
+	}
+	return r.Decode.Engine
 }
 
 func (c *compiled) marshal(p mem.Pointer) ([]byte, error) {
@@ -123,7 +158,7 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 			return nil, &TypeError{Type: t, Reason: err.Error()}
 		}
 	}
-	out := &compiled{typ: layout.Def.Type(), engine: e.Name(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
+	out := &compiled{typ: layout.Def.Type(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
 	if out.encoder, err = e.Encoder(progs[plan.Encode], progs[plan.Size], binding, c.encode); err != nil {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}

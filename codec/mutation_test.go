@@ -20,6 +20,17 @@ import (
 // fine; a write past the buffer would hit an inaccessible page or the bytes behind it. Maps are
 // exchanged for others: writing into a map that is being read ends any Go program.
 func TestEncodingAValueThatChangesStaysInsideTheBuffer(t *testing.T) {
+	for _, k := range []EngineKind{Interp, JIT} {
+		t.Run(k.String(), func(t *testing.T) {
+			if k == JIT {
+				needsMachineCode(t)
+			}
+			staysInsideTheBuffer(t, NewSet(Engine(k)))
+		})
+	}
+}
+
+func staysInsideTheBuffer(t *testing.T, set *Set) {
 	long := strings.Repeat("long", 500)
 	big := record{Name: long, Blob: []byte(long), Names: make([]string, 300), Kids: make([]*record, 300), Flags: make([]bool, 5000),
 		Deep: make([][]int32, 200), By: map[string]*record{long: {}, "b": {Name: long}}, Sums: map[int64]float64{1: 1, 2: 2, 3: 3}}
@@ -44,15 +55,15 @@ func TestEncodingAValueThatChangesStaysInsideTheBuffer(t *testing.T) {
 	edge := guard.New(t, 1<<16)
 	mark := []byte("untouched")
 	behind := make([]byte, 1<<16)
-	for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); {
-		n, err := Size(v)
+	for end := time.Now().Add(400 * time.Millisecond); time.Now().Before(end); {
+		n, err := set.Size(v)
 		if err != nil || n > 1<<16-len(mark) {
 			continue
 		}
 		// A buffer that ends at an inaccessible page, and one with a mark behind it.
-		if _, err := EncodeInto(edge.Put(make([]byte, n)), nil, v); err == nil {
+		if _, err := set.EncodeInto(edge.Put(make([]byte, n)), nil, v); err == nil {
 			copy(behind[n:], mark)
-			if _, err := EncodeInto(behind[:n], nil, v); err == nil && !bytes.Equal(behind[n:n+len(mark)], mark) {
+			if _, err := set.EncodeInto(behind[:n], nil, v); err == nil && !bytes.Equal(behind[n:n+len(mark)], mark) {
 				t.Fatal("bytes behind the buffer were written")
 			}
 		}

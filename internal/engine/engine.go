@@ -48,6 +48,16 @@ type Engine interface {
 	Decoder(decode *plan.Program, b *Binding, o DecodeOptions) (Decoder, error)
 }
 
+// Report says what an encoder or decoder runs.
+type Report struct {
+	Engine   string // the name of the engine
+	Declined string // why it is not the one that was asked for; empty if it is
+	Code     int    // bytes of machine code
+}
+
+// Reporter is an encoder or decoder of an engine that may hand over to another.
+type Reporter interface{ Report() Report }
+
 // Binding holds what a program's slots stand for.
 type Binding struct{ Slots []Slot }
 

@@ -49,6 +49,8 @@ type Proc struct {
 	Union bool
 	// Required is the number of ops with the flag Required.
 	Required int32
+	// Index is the procedure's place in the program.
+	Index int32
 
 	index []entry // Decode: ops by header
 
@@ -66,10 +68,11 @@ type entry struct {
 	op   int32
 }
 
-// Link computes what follows from the rest: headers, fixed sizes, the number of required
+// Link computes what follows from the rest: places, headers, fixed sizes, the number of required
 // fields and the table for Find. Lowering and parsing call it last.
 func (p *Program) Link() {
-	for _, proc := range p.Procs {
+	for i, proc := range p.Procs {
+		proc.Index = int32(i)
 		proc.Required = 0
 		proc.index = proc.index[:0]
 		for i := range proc.Ops {

@@ -32,21 +32,48 @@ func modes() []mode {
 func ours[T any](value *T) ([]contender[T], error) {
 	var all []contender[T]
 	for _, m := range modes() {
-		c, err := codec.For[T](m.options...)
-		if err != nil {
-			return nil, err
+		for _, kind := range []codec.EngineKind{codec.Interp, codec.JIT} {
+			c, err := onEngine(m, kind, value)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
 		}
-		decode := ourUnmarshal[T]
-		if m.name == "arena" {
-			decode = arenaUnmarshal[T]
-		}
-		all = append(all, contender[T]{
-			name: c.Engine(), mode: m.name, wire: m.wire, ours: true,
-			marshal:   func() (func(int) ([]byte, error), error) { return ourMarshal(c, value), nil },
-			unmarshal: func(b []byte) (func(int) (any, error), error) { return decode(c, b), nil },
-		})
 	}
 	return all, nil
+}
+
+// onEngine is a mode on an engine. Machine code needs no size ahead: it leaves when the buffer is full.
+func onEngine[T any](m mode, kind codec.EngineKind, value *T) (contender[T], error) {
+	c, err := codec.For[T](append(slices.Clone(m.options), codec.Engine(kind))...)
+	if err != nil {
+		return contender[T]{}, err
+	}
+	marshal := ourMarshal[T]
+	if c.Report().Encode.Engine == codec.JIT.String() {
+		marshal = onePass[T]
+	}
+	decode := ourUnmarshal[T]
+	if m.name == "arena" {
+		decode = arenaUnmarshal[T]
+	}
+	return contender[T]{
+		name: kind.String(), mode: m.name, wire: m.wire, ours: true,
+		marshal:   func() (func(int) ([]byte, error), error) { return marshal(c, value), nil },
+		unmarshal: func(b []byte) (func(int) (any, error), error) { return decode(c, b), nil },
+	}, nil
+}
+
+func onePass[T any](c *codec.Codec[T], value *T) func(int) ([]byte, error) {
+	var buf []byte
+	return func(n int) (_ []byte, err error) {
+		for range n {
+			if buf, err = c.Append(buf[:0], value); err != nil {
+				return nil, err
+			}
+		}
+		return buf, nil
+	}
 }
 
 func ourMarshal[T any](c *codec.Codec[T], value *T) func(int) ([]byte, error) {

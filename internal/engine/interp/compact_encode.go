@@ -214,7 +214,7 @@ func (e *encoder) compactElements(b []byte, op, elem *plan.Op, data mem.Pointer,
 		for i, v := range mem.View[mem.Pointer](data, n) {
 			if v == nil {
 				b = append(b, 0)
-			} else if b, f = e.compactStruct(b, proc, v, depth-1); f != nil {
+			} else if b, f = e.structure(b, proc, v, depth-1); f != nil {
 				return b, f.Index(i)
 			}
 		}

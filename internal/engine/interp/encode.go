@@ -34,6 +34,8 @@ type encoder struct {
 	threshold int
 
 	gatherers *sync.Pool // of *gatherer
+
+	assist StructEncoder // encodes structs instead; nil for none
 }
 
 // gatherer is an encoder while it gathers.
@@ -90,6 +92,9 @@ func room(b []byte, n int) []byte {
 }
 
 func (e *encoder) structure(b []byte, p *plan.Proc, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	if e.assist != nil {
+		return e.assist.AppendStruct(e, b, int(p.Index), base, depth)
+	}
 	if e.compact != 0 {
 		return e.compactStruct(b, p, base, depth)
 	}

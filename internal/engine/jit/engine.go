@@ -27,13 +27,48 @@ func Supported() bool { return execmem.Supported() && newMachine() != nil }
 
 // Encoder returns an encoder for a type.
 func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions) (engine.Encoder, error) {
-	return interp.Engine{}.Encoder(encode, size, b, o)
+	fallback, err := interp.Engine{}.Encoder(encode, size, b, o)
+	if err != nil {
+		return nil, err
+	}
+	e, reason := newEncoder(encode, size, b, o, fallback)
+	if reason != "" {
+		return declinedEncoder{fallback, reason}, nil
+	}
+	return e, nil
+}
+
+// declinedEncoder is the interpreter, with the reason for it.
+type declinedEncoder struct {
+	engine.Encoder
+	reason string
+}
+
+// Report says what runs.
+func (d declinedEncoder) Report() engine.Report { return declinedFor(d.reason) }
+
+func declinedFor(reason string) engine.Report {
+	return engine.Report{Engine: interp.Engine{}.Name(), Declined: reason}
 }
 
 // Decoder returns a decoder for a type.
 func (e Engine) Decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (engine.Decoder, error) {
-	if d, _ := newDecoder(decode, b, o, cmp.Or(e.Shortest, shortest)); d != nil {
-		return d, nil
+	d, reason := newDecoder(decode, b, o, cmp.Or(e.Shortest, shortest))
+	if d != nil {
+		return reportingDecoder{d, engine.Report{Engine: e.Name()}}, nil
 	}
-	return interp.Engine{}.Decoder(decode, b, o)
+	d, err := interp.Engine{}.Decoder(decode, b, o)
+	if err != nil {
+		return nil, err
+	}
+	return reportingDecoder{d, declinedFor(reason)}, nil
 }
+
+// reportingDecoder is a decoder that says what runs.
+type reportingDecoder struct {
+	engine.Decoder
+	report engine.Report
+}
+
+// Report says what runs.
+func (d reportingDecoder) Report() engine.Report { return d.report }

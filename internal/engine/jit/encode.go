@@ -1,0 +1,223 @@
+package jit
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/interp"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/enter"
+	"github.com/thrum-rpc/thrum/internal/execmem"
+	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/internal/plan"
+)
+
+// This file runs encode code. The code of a struct writes its fields one after another and
+// leaves with a status when it is done, needs room, or meets what it does not take; the
+// driver does what is asked and enters again at a field. Only the struct's own address
+// survives from one entry to the next: what lies below a field is started again.
+
+// The words of the block.
+const (
+	wordPosition = iota // in: where in the buffer to go on
+	wordEnd             // in: where in the buffer to stop
+	wordResume          // in and out: the address of the code to go on with
+	wordCopy            // in: the length from which texts are left to the driver
+	wordLevels          // in: how many calls of procedures there may still be
+	wordBuffer          // out: the address of the buffer
+	wordOut             // out: the address in the buffer up to which all is written
+	wordNeed            // out: the address in the buffer up to which there should have been room
+	wordOp              // out: the first op of the struct that is not written
+	wordTo              // out: the op behind those that the driver is to write
+	wordIndex           // in and out: the element of the list wordOp that is not written, -1 outside of lists
+	wordCount           // in and out: the number of the list's elements
+)
+
+// The statuses.
+const (
+	statusDone   = iota // the struct is written
+	statusRoom          // there is not enough room
+	statusOps           // the driver is to write the ops from wordOp to wordTo
+	statusAssist        // the driver is to write wordOp, or of a list the element wordIndex
+	statusFault         // the value has no encoding
+)
+
+// copyLimit is the length from which texts are copied by Go, which can be preempted.
+const copyLimit = 16 << 10
+
+// encoder is an engine.Encoder that runs code and, for what that leaves, the interpreter.
+type encoder struct {
+	engine.Encoder // the interpreter, which has the last word on faults
+	parts          *interp.Parts
+	code           *execmem.Code
+	entry          uintptr
+	units          []unit // by procedure
+	levels         int    // how many calls of procedures the stack has room for
+	depth          int    // how deep the calls of one procedure may nest, calls of others excluded
+	maxDepth       int
+}
+
+// unit is the code of one struct.
+type unit struct {
+	// resume has the address of the code of each op at which the struct can be
+	// entered, 0 for others; behind the ops stands that of the struct's end.
+	resume []uintptr
+}
+
+// newEncoder returns an encoder, or why the program is declined.
+func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions, fallback engine.Encoder) (*encoder, string) {
+	if reason := declined(encode, o); reason != "" {
+		return nil, reason
+	}
+	g := newEncodeGenerator(newMachine(), encode, o)
+	code, reason := g.generate()
+	if reason != "" {
+		return nil, reason
+	}
+	pages, err := execmem.New(code)
+	if err != nil {
+		return nil, err.Error()
+	}
+	e := &encoder{Encoder: fallback, code: pages, entry: pages.Addr(), maxDepth: o.MaxDepth}
+	e.depth = g.deepest
+	if g.calls {
+		e.levels = g.levels()
+	}
+	for _, labels := range g.resume {
+		u := unit{resume: make([]uintptr, len(labels))}
+		for k, l := range labels {
+			if l != noLabel {
+				u.resume[k] = e.entry + uintptr(g.m.Offset(l))
+			}
+		}
+		e.units = append(e.units, u)
+	}
+	if e.parts, err = (interp.Engine{}).AssistedEncoder(encode, size, b, o, e); err != nil {
+		return nil, err.Error()
+	}
+	return e, ""
+}
+
+// declined says why a program or an option is left to the interpreter.
+func declined(p *plan.Program, o engine.EncodeOptions) string {
+	if !Supported() {
+		return "no machine code on this platform"
+	}
+	if o.Compact != 0 {
+		return "the compact protocol is not compiled"
+	}
+	for _, proc := range p.Procs {
+		if proc.Union && o.CheckUnion {
+			return "unions are checked"
+		}
+		for i := range proc.Ops {
+			if proc.Ops[i].Flags&plan.Unique != 0 && o.CheckSet {
+				return "sets are checked"
+			}
+		}
+	}
+	return ""
+}
+
+// Report says what runs.
+func (e *encoder) Report() engine.Report { return engine.Report{Engine: "jit", Code: e.code.Size()} }
+
+func (e *encoder) Append(dst []byte, v mem.Pointer) ([]byte, error) {
+	b, f := e.run(e.parts, dst, 0, v, e.maxDepth, copyLimit)
+	if f != nil {
+		return e.Encoder.Append(dst, v)
+	}
+	return b, nil
+}
+
+func (e *encoder) Gather(dst []byte, cuts []engine.Cut, v mem.Pointer, threshold int) ([]byte, []engine.Cut, error) {
+	b, all, err := e.parts.Gather(dst, cuts, v, threshold)
+	if err != nil {
+		return e.Encoder.Gather(dst, cuts, v, threshold)
+	}
+	return b, all, nil
+}
+
+// AppendStruct appends a struct that the interpreter meets.
+func (e *encoder) AppendStruct(p *interp.Parts, b []byte, proc int, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	return e.run(p, b, proc, base, depth, min(copyLimit, p.Threshold()))
+}
+
+// run appends the struct at base. Texts of copyBelow bytes and more are left to p.
+func (e *encoder) run(p *interp.Parts, b []byte, proc int, base mem.Pointer, depth, copyBelow int) ([]byte, *diag.Fault) {
+	u := &e.units[proc]
+	if len(u.resume) == 0 || depth < e.depth {
+		return p.Plain(b, proc, base, depth)
+	}
+	var block enter.Block
+	block[wordPosition] = uint64(len(b))
+	block[wordResume] = uint64(u.resume[0])
+	block[wordCopy] = uint64(copyBelow)
+	for {
+		start := int(block[wordPosition])
+		block[wordEnd] = uint64(min(cap(b), start+asm.Budget))
+		block[wordLevels] = uint64(e.levels)
+		if depth < (e.levels+1)*e.depth {
+			block[wordLevels] = uint64(depth/e.depth - 1)
+		}
+		status := enter.Call(e.entry, &block, base, mem.Data(b))
+		runtime.KeepAlive(e)
+		at := int(block[wordOut] - block[wordBuffer])
+		if status == statusDone {
+			return b[:at], nil
+		}
+		if status == statusFault {
+			return nil, diag.NewFault(diag.InvalidValue, len(b), "a value without an encoding")
+		}
+		block[wordPosition] = uint64(at)
+		if status == statusRoom {
+			if need := int(block[wordNeed] - block[wordBuffer]); need > cap(b) {
+				b = slices.Grow(b[:at], max(need-at, cap(b)))
+				continue
+			}
+			if at > start {
+				continue
+			}
+			status = statusAssist // one element is more than one entry may do
+		}
+		var f *diag.Fault
+		if b, f = e.leave(p, b[:at], proc, base, depth, status, &block); f != nil {
+			return nil, f
+		}
+		if block[wordResume] == 0 {
+			return b, nil
+		}
+		block[wordPosition] = uint64(len(b))
+	}
+}
+
+// leave does what the code has left to the driver, and sets where the code goes on; 0 if nothing remains.
+func (e *encoder) leave(p *interp.Parts, b []byte, proc int, base mem.Pointer, depth int, status uint64, block *enter.Block) ([]byte, *diag.Fault) {
+	u := &e.units[proc]
+	op, index := int(block[wordOp]), int(int64(block[wordIndex]))
+	var f *diag.Fault
+	if status == statusAssist && index >= 0 {
+		// The code goes on in the list, where it said.
+		b, f = p.Element(b, proc, op, index, int(block[wordCount]), base, depth)
+		block[wordIndex]++
+		return b, f
+	}
+	to := op + 1
+	if status == statusOps {
+		to = int(block[wordTo])
+	}
+	last := len(u.resume) - 1
+	for ; op < to; op++ {
+		if op == last {
+			block[wordResume] = 0
+			return p.End(b, proc, base, depth)
+		}
+		if b, f = p.Field(b, proc, op, base, depth); f != nil {
+			return b, f
+		}
+	}
+	block[wordResume] = uint64(u.resume[to])
+	return b, nil
+}
