@@ -55,15 +55,27 @@ type conformEngine struct {
 	style  gostruct.Style
 	arena  *Arena        // nil for the heap
 	engine engine.Engine // nil for the portable one
+	latest *conformTarget
+}
+
+// conformTarget is what an engine has compiled last: a case is decoded many
+// times, and code is dear to make where an emulator has to translate it.
+type conformTarget struct {
+	protocol conform.Protocol
+	typ      *schema.Type
+	rules    conform.Rules
+
+	g reflect.Type
+	c *compiled
 }
 
 var conformEngines = []conformEngine{
-	{"pointers", gostruct.Style{Named: conformNamed}, nil, nil},
-	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, nil},
-	{"an arena", gostruct.Style{Named: conformNamed}, NewArena(), nil},
-	{"machine code", gostruct.Style{Named: conformNamed}, nil, jit.Engine{Shortest: 1}},
-	{"values and machine code", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, jit.Engine{Shortest: 1}},
-	{"an arena and machine code", gostruct.Style{Named: conformNamed}, NewArena(), jit.Engine{Shortest: 1}},
+	{"pointers", gostruct.Style{Named: conformNamed}, nil, nil, new(conformTarget)},
+	{"values", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, nil, new(conformTarget)},
+	{"an arena", gostruct.Style{Named: conformNamed}, NewArena(), nil, new(conformTarget)},
+	{"machine code", gostruct.Style{Named: conformNamed}, nil, jit.Engine{Shortest: 1}, new(conformTarget)},
+	{"values and machine code", gostruct.Style{Named: conformNamed, ByValue: true, WideEnums: true}, nil, jit.Engine{Shortest: 1}, new(conformTarget)},
+	{"an arena and machine code", gostruct.Style{Named: conformNamed}, NewArena(), jit.Engine{Shortest: 1}, new(conformTarget)},
 }
 
 // conformShape is what Go has types for without a declaration.
@@ -72,6 +84,9 @@ var conformShape = conform.Shape{MaxDepth: 4, MaxFields: 8, Float: true, UUID: t
 func (e conformEngine) Name() string { return "codec with " + e.name }
 
 func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rules) (reflect.Type, *compiled, error) {
+	if l := e.latest; l.c != nil && l.protocol == p && l.typ == t && l.rules == r {
+		return l.g, l.c, nil
+	}
 	g, err := e.style.Struct(t.Struct())
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
@@ -98,6 +113,9 @@ func (e conformEngine) compile(p conform.Protocol, t *schema.Type, r conform.Rul
 	c, err := compile(g, cfg, shared.pool)
 	if err != nil && p != conform.Binary && strings.Contains(err.Error(), "the compact protocol of") {
 		return nil, nil, fmt.Errorf("%w: %w", conform.ErrUnsupported, err)
+	}
+	if err == nil {
+		*e.latest = conformTarget{p, t, r, g, c}
 	}
 	return g, c, err
 }

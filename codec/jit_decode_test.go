@@ -219,6 +219,50 @@ func TestLongMessagesAreDecodedInParts(t *testing.T) {
 	}
 }
 
+// numbers has a list of each width, whose bytes are swapped in bulk from some length on.
+type numbers struct {
+	Shorts  []int16   `frugal:"1,default,list<i16>"`
+	Ints    []int32   `frugal:"2,default,set<i32>"`
+	Longs   []int64   `frugal:"3,default,list<i64>"`
+	Doubles []float64 `frugal:"4,default,list<double>"`
+	Floats  []float32 `frugal:"5,default,list<float>"`
+}
+
+func TestLongListsOfNumbersAreDecodedWhole(t *testing.T) {
+	typ := reflect.TypeFor[numbers]()
+	all := contenders(t, typ)
+	arena := NewArena()
+	for _, n := range []int{0, 1, 47, 48, 49, 63, 64, 1000, 1<<17 + 5} { // the last is longer than code copies at once
+		v := new(numbers)
+		for i := range n {
+			x := int64(i) * 0x0123456789abcd
+			v.Shorts, v.Ints, v.Longs = append(v.Shorts, int16(x)), append(v.Ints, int32(x)), append(v.Longs, -x)
+			v.Doubles, v.Floats = append(v.Doubles, float64(x)), append(v.Floats, float32(-i))
+		}
+		b, err := all[0].c.marshal(mem.Of(v))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range all {
+			for _, a := range []*engine.Arena{nil, arena.a} {
+				got := new(numbers)
+				if read, err := c.c.decoder.Decode(b, mem.Of(got), a); err != nil || read != len(b) {
+					t.Fatalf("%s, %d numbers: read %d of %d bytes: %v", c.name, n, read, len(b), err)
+				}
+				if again, err := all[0].c.marshal(mem.Of(got)); err != nil || !bytes.Equal(again, b) {
+					t.Fatalf("%s, %d numbers: another value: %v", c.name, n, err)
+				}
+				arena.Release()
+			}
+		}
+		for _, cut := range []int{1, 2, 3 + n, 1 + 4*n} {
+			if diff := sameOutcome(all, typ, b[:len(b)-min(len(b), cut)], reflect.Value{}); diff != "" {
+				t.Fatalf("%d numbers without %d bytes: %s", n, cut, diff)
+			}
+		}
+	}
+}
+
 func TestUnknownFieldsBetweenFieldsOfCodeAreKept(t *testing.T) {
 	typ := reflect.TypeFor[broad]()
 	unknown := append(field(nil, 3, 99), 5)

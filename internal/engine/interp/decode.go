@@ -24,6 +24,7 @@ type decoder struct {
 	compact compact.Dialect
 	types   [16]thriftwire.Type // of the compact protocol, by code; Stop for those that it does not have
 	assists []*Assist           // by procedure, or nil
+	swap    Swap                // or nil
 }
 
 // failed is the offset that a function returns once run.fault is set.

@@ -62,14 +62,20 @@ const (
 // cannot be preempted.
 const MaxWindow = 256 << 10
 
+// Swap copies n numbers of size bytes, 2, 4 or 8, and swaps the bytes of each.
+type Swap func(size int, dst, src mem.Pointer, n int)
+
+// swapFrom is the number of numbers from which calling a Swap pays.
+const swapFrom = 48
+
 // Assisted is Decoder with help for those procedures of the program that have
-// an Assist. The others have nil.
-func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions, assists []*Assist) (engine.Decoder, error) {
+// an Assist, nil for the others, and for lists of numbers unless swap is nil.
+func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions, assists []*Assist, swap Swap) (engine.Decoder, error) {
 	d, err := e.decoder(decode, b, o)
 	if err != nil {
 		return nil, err
 	}
-	d.assists = assists
+	d.assists, d.swap = assists, swap
 	return d, nil
 }
 

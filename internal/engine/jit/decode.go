@@ -31,8 +31,9 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 	}
 	m := newMachine()
 	procs := decodeProgram(m, prog, o, shortest)
-	if procs == nil {
-		return nil, "too few numbers and texts in a row"
+	swaps := decodeSwaps(m, prog)
+	if procs == nil && len(swaps) == 0 {
+		return nil, "too few numbers and texts in a row, and no lists of numbers"
 	}
 	text, err := m.Finish()
 	if err != nil {
@@ -48,11 +49,59 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 			assists[i] = p.assist(m, code)
 		}
 	}
-	d, err := interp.Engine{}.Assisted(prog, b, o, assists)
+	d, err := interp.Engine{}.Assisted(prog, b, o, assists, swapper(m, code, swaps))
 	if err != nil {
 		return nil, err.Error()
 	}
 	return d, ""
+}
+
+// decodeSwaps makes the code that copies lists of numbers, by the size of their
+// elements, for the sizes that the program has.
+func decodeSwaps(m asm.Machine, prog *plan.Program) map[int]asm.Label {
+	swaps := make(map[int]asm.Label)
+	for _, p := range prog.Procs {
+		for i := range p.Ops {
+			op := &p.Ops[i]
+			if op.Code != plan.List || op.Flags&plan.PointerFree == 0 {
+				continue
+			}
+			elem := prog.Procs[op.A].Ops[0].Code
+			w := elem.Width()
+			if _, ok := swaps[w]; ok || w == 1 || w > 8 || w != int(elem.Memory()) {
+				continue
+			}
+			swaps[w] = m.Label()
+			m.Bind(swaps[w])
+			m.Load(asm.W64, asm.R3, asm.R0, 0)
+			m.SwapCopy(asm.Width(w), asm.R1, asm.R2, asm.R3)
+			m.Exit(0)
+		}
+	}
+	return swaps
+}
+
+// swapper returns what calls the code of decodeSwaps, nil if there is none.
+func swapper(m asm.Machine, code *execmem.Code, swaps map[int]asm.Label) interp.Swap {
+	if len(swaps) == 0 {
+		return nil
+	}
+	var entries [9]uintptr // by size
+	for w, l := range swaps {
+		entries[w] = code.Addr() + uintptr(m.Offset(l))
+	}
+	return func(size int, dst, src mem.Pointer, n int) {
+		for most := asm.Budget / size; ; n -= most {
+			var block enter.Block
+			block[0] = uint64(min(n, most))
+			enter.Call(entries[size], &block, dst, src)
+			if n <= most {
+				break
+			}
+			dst, src = mem.Add(dst, asm.Budget), mem.Add(src, asm.Budget)
+		}
+		runtime.KeepAlive(code)
+	}
 }
 
 // decodeProgram makes the code of those procedures that are worth it, nil if none is.
