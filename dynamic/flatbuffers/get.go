@@ -206,3 +206,25 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 		}
 	}
 }
+
+// FieldOf is Field for a field that is one of the type of v.
+func (v Value) FieldOf(f *schema.Field) Value {
+	if v.fields() != f.Struct() || f.Struct() == nil {
+		return Value{}
+	}
+	return v.field(f)
+}
+
+// UnionTag returns the number that says which member of the union f of the
+// table v is set, 0 for none. Field tells that of a number which the schema
+// knows; the tags of newer schemas it does not have.
+func (v Value) UnionTag(f *schema.Field) uint64 {
+	if v.kind != table || v.t.Struct() != f.Struct() || !flatpack.IsUnion(f.Type()) {
+		return 0
+	}
+	at := flatwire.Field(v.b, v.pos, int(f.ID())-1)
+	if at == 0 {
+		return 0
+	}
+	return flatpack.Load(v.b, at, f.Type().Struct().Tag().InlineSize())
+}

@@ -150,7 +150,7 @@ func (m *maker) table(d *schema.StructDef, x any, depth int) (flatbuf.UOffsetT, 
 			return 0, fault.Field(f.Name())
 		}
 	}
-	if f := m.p.Missing(d, mark); f != nil {
+	if f := m.p.Missing(d); f != nil {
 		return 0, diag.NewFault(diag.MissingRequired, -1, "a required field is missing").Field(f.Name())
 	}
 	return m.p.EndTable(mark), nil
@@ -241,7 +241,7 @@ func (m *maker) vector(t *schema.Type, x any, depth int) (flatbuf.UOffsetT, *dia
 	elem := t.Elem()
 	wide := t.Encoding() == schema.Vector64
 	if b, ok := x.([]byte); ok && elem.Kind() == schema.U8 {
-		return flatpack.Vector(m.p.Builder, b, len(b), 1, wide), nil
+		return flatpack.Vector(m.p.Builder, b, len(b), 1, 1, wide), nil
 	}
 	list, ok := elementsOf(x)
 	if !ok {
@@ -255,7 +255,7 @@ func (m *maker) vector(t *schema.Type, x any, depth int) (flatbuf.UOffsetT, *dia
 			}
 		}
 		flatpack.SortStructs(elem, data)
-		return flatpack.Vector(m.p.Builder, data, len(list), elem.InlineAlign(), wide), nil
+		return flatpack.Vector(m.p.Builder, data, len(list), size, elem.InlineAlign(), wide), nil
 	}
 	offsets := make([]flatbuf.UOffsetT, len(list))
 	for i, e := range list {

@@ -59,6 +59,7 @@ var House = Rules{
 		{"flatbuf/flexbuf", []string{"diag", "wire/flatwire"}},
 		{"flatbuf", []string{"flatbuf/flexbuf", "internal/mem", "schema", "diag", "wire/flatwire"}},
 		{"transcode", []string{"internal/plan", "internal/engine/...", "schema", "diag", "wire/..."}},
+		{"transcode/flatjson", []string{"dynamic/flatbuffers", "flatbuf", "flatbuf/flexbuf", "internal/flatpack", "schema", "diag", "wire/flatwire", "wire/jsonwire"}},
 		{"dynamic", []string{"schema", "diag", "wire/thriftwire/..."}},
 		{"dynamic/protobuf", []string{"dynamic", "schema", "diag", "wire/protowire"}},
 		{"dynamic/protobuf/structs", []string{"dynamic/protobuf", "schema", "diag", "wire/protowire"}},

@@ -18,7 +18,12 @@ type Packer struct {
 	Builder *flatbuf.Builder
 	fields  []field
 	structs []byte
+	set     []uint64 // a bit for each slot of a table, for the table at hand last
+	base    int      // where the bits of the table at hand begin
 }
+
+// Mark is where a table begins.
+type Mark struct{ fields, base int }
 
 type field struct {
 	slot  int
@@ -38,20 +43,37 @@ const (
 )
 
 // Start begins a table; EndTable ends it. Tables that are begun inside are ended first.
-func (p *Packer) Start() (mark int) { return len(p.fields) }
+func (p *Packer) Start() Mark {
+	m := Mark{len(p.fields), p.base}
+	p.base = len(p.set)
+	return m
+}
 
-// Set tells whether the table that began at mark has a field in that slot.
-func (p *Packer) Set(mark, slot int) bool {
-	return slices.ContainsFunc(p.fields[mark:], func(f field) bool { return f.slot == slot })
+// Has tells whether Note was called for that slot of the table at hand.
+func (p *Packer) Has(slot int) bool {
+	i := p.base + slot/64
+	return i < len(p.set) && p.set[i]>>(slot%64)&1 != 0
+}
+
+// Note notes that the table at hand has a field in that slot. All that adds
+// a field does so; others note a field that is the default and left out.
+func (p *Packer) Note(slot int) {
+	i := p.base + slot/64
+	for i >= len(p.set) {
+		p.set = append(p.set, 0)
+	}
+	p.set[i] |= 1 << (slot % 64)
 }
 
 // Scalar adds a number, whose size bytes are the low ones of bits.
 func (p *Packer) Scalar(slot int, bits uint64, size int) {
+	p.Note(slot)
 	p.fields = append(p.fields, field{slot: slot, kind: scalar, size: size, align: size, bits: bits})
 }
 
 // Struct adds a struct as it stands in messages.
 func (p *Packer) Struct(slot int, data []byte, align int) {
+	p.Note(slot)
 	at := len(p.structs)
 	p.structs = append(p.structs, data...)
 	p.fields = append(p.fields, field{slot: slot, kind: inline, size: len(data), align: align, bits: uint64(at)})
@@ -59,6 +81,7 @@ func (p *Packer) Struct(slot int, data []byte, align int) {
 
 // Offset adds a part that has been written; wide is for an offset of 64 bits.
 func (p *Packer) Offset(slot int, off flatbuf.UOffsetT, wide bool) {
+	p.Note(slot)
 	f := field{slot: slot, kind: offset, size: 4, align: 4, bits: uint64(off)}
 	if wide {
 		f.kind, f.size, f.align = offset64, 8, 8
@@ -69,17 +92,17 @@ func (p *Packer) Offset(slot int, off flatbuf.UOffsetT, wide bool) {
 // Number adds the number of a field, with its low bytes those of bits, unless it is the default.
 func (p *Packer) Number(f *schema.Field, bits uint64) {
 	size := f.Type().InlineSize()
+	p.Note(int(f.ID()))
 	if f.Requiredness() != schema.Optional && Low(bits, size) == Low(DefaultBits(f), size) {
 		return
 	}
 	p.Scalar(int(f.ID()), bits, size)
 }
 
-// Missing returns a required field of d that the table which began at mark does not
-// have, or nil.
-func (p *Packer) Missing(d *schema.StructDef, mark int) *schema.Field {
+// Missing returns a required field of d that the table at hand does not have, or nil.
+func (p *Packer) Missing(d *schema.StructDef) *schema.Field {
 	for _, f := range d.Fields() {
-		if f.Requiredness() == schema.Required && !f.Deprecated() && !p.Set(mark, int(f.ID())) {
+		if f.Requiredness() == schema.Required && !f.Deprecated() && !p.Has(int(f.ID())) {
 			return f
 		}
 	}
@@ -87,8 +110,8 @@ func (p *Packer) Missing(d *schema.StructDef, mark int) *schema.Field {
 }
 
 // EndTable writes the table that began at mark.
-func (p *Packer) EndTable(mark int) flatbuf.UOffsetT {
-	fields := p.fields[mark:]
+func (p *Packer) EndTable(mark Mark) flatbuf.UOffsetT {
+	fields := p.fields[mark.fields:]
 	slots := 0
 	for i := range fields {
 		slots = max(slots, fields[i].slot+1)
@@ -121,12 +144,15 @@ func (p *Packer) EndTable(mark int) flatbuf.UOffsetT {
 		b.Slot(f.slot)
 	}
 	p.structs = p.structs[:first]
-	p.fields = p.fields[:mark]
+	p.fields = p.fields[:mark.fields]
+	p.set, p.base = p.set[:p.base], mark.base
 	return b.EndObject()
 }
 
 // Reset forgets tables that were begun, after a fault.
-func (p *Packer) Reset() { p.fields, p.structs = p.fields[:0], p.structs[:0] }
+func (p *Packer) Reset() {
+	p.fields, p.structs, p.set, p.base = p.fields[:0], p.structs[:0], p.set[:0], 0
+}
 
 func prepend(b *flatbuf.Builder, bits uint64, size int) {
 	switch size {
@@ -141,13 +167,9 @@ func prepend(b *flatbuf.Builder, bits uint64, size int) {
 	}
 }
 
-// Vector writes a vector of n elements that stand in data as they do in
-// messages. wide is for a length of 64 bits.
-func Vector(b *flatbuf.Builder, data []byte, n, align int, wide bool) flatbuf.UOffsetT {
-	size := 1
-	if n > 0 {
-		size = len(data) / n
-	}
+// Vector writes a vector of n elements of size bytes each, that stand in data
+// as they do in messages. wide is for a length of 64 bits.
+func Vector(b *flatbuf.Builder, data []byte, n, size, align int, wide bool) flatbuf.UOffsetT {
 	if wide {
 		b.StartVector64(size, n, align)
 	} else {
@@ -177,7 +199,7 @@ func Unions(p *Packer, slot int, types []byte, size int, offsets []flatbuf.UOffs
 	} else {
 		p.Offset(slot, p.Builder.CreateVectorOfTables(offsets), false)
 	}
-	p.Offset(slot-1, Vector(p.Builder, types, len(offsets), size, false), false)
+	p.Offset(slot-1, Vector(p.Builder, types, len(offsets), size, size, false), false)
 }
 
 // sparse writes a vector of offsets some of which are 0.

@@ -1,0 +1,157 @@
+package flatjson
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/flatpack"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
+)
+
+// This file holds the Converter and its options.
+
+// Converter converts messages of one root type.
+type Converter struct {
+	root     *schema.StructDef
+	id       string // the file identifier, or ""
+	verifier *flatbuf.Verifier
+	opt      options
+	readers  sync.Pool // of *reader
+}
+
+type options struct {
+	lenient, defaults, numbers, unknown, trusted, prefixed bool
+	maxOutput                                              int
+}
+
+// Option configures a Converter.
+type Option interface{ apply(*options) }
+
+type option func(*options)
+
+func (f option) apply(o *options) { f(o) }
+
+// Lenient reads JSON as flatc does, beyond the standard.
+func Lenient() Option { return option(func(o *options) { o.lenient = true }) }
+
+// SkipUnknown leaves members out that the schema does not have.
+func SkipUnknown() Option { return option(func(o *options) { o.unknown = true }) }
+
+// WriteDefaults writes scalars and strings too that a message leaves out since
+// they are the default, and null for optional ones.
+func WriteDefaults() Option { return option(func(o *options) { o.defaults = true }) }
+
+// EnumNumbers writes the values of enums as numbers.
+func EnumNumbers() Option { return option(func(o *options) { o.numbers = true }) }
+
+// Trusted does not verify messages: they have been. Those that are not whole
+// still do no harm, but may mean anything.
+func Trusted() Option { return option(func(o *options) { o.trusted = true }) }
+
+// SizePrefixed reads and writes messages that start with their size.
+func SizePrefixed() Option { return option(func(o *options) { o.prefixed = true }) }
+
+// MaxOutput limits the JSON made from one message, in bytes; default 64 MiB.
+func MaxOutput(bytes int) Option { return option(func(o *options) { o.maxOutput = bytes }) }
+
+// maxInput is the most bytes of JSON that are read, and of a message made of them.
+const maxInput = 512 << 20
+
+// maxDepth is the deepest nesting of tables, and of JSON in FlexBuffers.
+const maxDepth = flatwire.MaxDepth
+
+// New returns a Converter for messages whose root is the table root. They get
+// the file identifier of its schema if it is the root type there.
+func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
+	c := &Converter{root: root, opt: options{maxOutput: 64 << 20}}
+	for _, o := range opts {
+		o.apply(&c.opt)
+	}
+	layout, err := flatbuf.LayoutOf(root)
+	if err != nil {
+		return nil, err
+	}
+	if c.verifier, err = flatbuf.NewVerifier(layout, 0); err != nil {
+		return nil, err
+	}
+	if f := root.File(); f.Root() == root {
+		c.id = f.Identifier()
+	}
+	return c, nil
+}
+
+// AppendJSON appends the JSON of a message to dst. On an error it returns dst
+// as it was.
+func (c *Converter) AppendJSON(dst, message []byte) ([]byte, error) {
+	if !c.opt.trusted {
+		verify := c.verifier.Verify
+		if c.opt.prefixed {
+			verify = c.verifier.VerifySizePrefixed
+		}
+		if err := verify(message); err != nil {
+			return dst, err
+		}
+	}
+	if c.opt.prefixed {
+		message = message[min(flatwire.SizePrefix, len(message)):]
+	}
+	w := writer{opt: &c.opt, out: dst, limit: len(dst) + c.opt.maxOutput}
+	root := flatbuffers.Root(c.root, message)
+	if !root.Exists() {
+		return dst, diag.NewFault(diag.UnexpectedEOF, 0, "the message has no root")
+	}
+	if fault := w.value(root, 0); fault != nil {
+		return dst, fault
+	}
+	return w.out, nil
+}
+
+// AppendMessage appends the message that JSON means to dst. Its alignment counts
+// from its own start. On an error it returns dst as it was.
+func (c *Converter) AppendMessage(dst, json []byte) ([]byte, error) {
+	r, ok := c.readers.Get().(*reader)
+	if !ok {
+		r = &reader{p: flatpack.Packer{Builder: flatbuf.NewBuilder(0)}}
+	}
+	defer func() { c.readers.Put(r) }()
+	r.p.Builder.Reset()
+	r.p.Reset()
+	root, err := c.build(r, json)
+	if err != nil {
+		return dst, err
+	}
+	switch b := r.p.Builder; {
+	case c.opt.prefixed && c.id != "":
+		b.FinishSizePrefixedWithFileIdentifier(root, []byte(c.id))
+	case c.opt.prefixed:
+		b.FinishSizePrefixed(root)
+	case c.id != "":
+		b.FinishWithFileIdentifier(root, []byte(c.id))
+	default:
+		b.Finish(root)
+	}
+	return append(dst, r.p.Builder.FinishedBytes()...), nil
+}
+
+// Build writes the root table that JSON means to b, in which nothing is
+// begun, and returns its offset. After an error b must be reset.
+func (c *Converter) Build(b *flatbuf.Builder, json []byte) (flatbuf.UOffsetT, error) {
+	return c.build(&reader{p: flatpack.Packer{Builder: b}}, json)
+}
+
+func (c *Converter) build(r *reader, json []byte) (flatbuf.UOffsetT, error) {
+	if len(json) > maxInput {
+		return 0, diag.NewFault(diag.SizeLimit, maxInput, fmt.Sprintf("more than %d bytes", maxInput))
+	}
+	r.b, r.i, r.opt, r.text = json, 0, &c.opt, r.text[:0]
+	root, fault := r.document(c.root)
+	r.b = nil
+	if fault != nil {
+		return 0, fault
+	}
+	return root, nil
+}

@@ -1,0 +1,354 @@
+package flatjson_test
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode/flatjson"
+)
+
+// every has a field of every kind.
+const every = `
+namespace test;
+enum Color : ubyte (bit_flags) { Red, Green, Blue = 3 }
+enum Mood : short { Sad = -1, Calm, Glad = 4 }
+struct Point { x: float; y: short; }
+struct Box { from: Point; marks: [ubyte:3]; mood: Mood; id: uint (key); }
+table Item { name: string (key); price: double; color: Color = Green; }
+table Numbered { id: ulong (key); }
+union Thing { Item, Other: Item, Point, Text: string }
+table Every {
+  b: bool = true; i8: byte; u8: ubyte; i16: short = -7; u16: ushort; i32: int; u32: uint; i64: long; u64: ulong;
+  f: float = 1.5; d: double; opt: int = null; color: Color = Green; mood: Mood = Glad;
+  s: string (required); lacking: string = "none";
+  point: Point; box: Box; item: Item; thing: Thing; things: [Thing];
+  bytes: [ubyte]; shorts: [short]; doubles: [double]; texts: [string]; items: [Item]; boxes: [Box]; numbered: [Numbered];
+  self: Every; nested: [ubyte] (nested_flatbuffer: "Item"); flex: [ubyte] (flexbuffer);
+  h: uint (hash: "fnv1a_32"); moods: [Mood]; far: string (offset64); wide: [ubyte] (vector64);
+}
+root_type Every;
+file_identifier "EVRY";
+`
+
+func load(t testing.TB, text string) *schema.File {
+	t.Helper()
+	file, list := fbsidl.Load("every.fbs", fbsidl.MemoryOnly(), fbsidl.Sources(map[string][]byte{"every.fbs": []byte(text)}))
+	if file == nil {
+		t.Fatal(list.Err())
+	}
+	return file
+}
+
+func converter(t testing.TB, opts ...flatjson.Option) *flatjson.Converter {
+	t.Helper()
+	c, err := flatjson.New(load(t, every).Root(), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// there converts JSON to a message and back.
+func there(c *flatjson.Converter, json string) (string, error) {
+	b, err := c.AppendMessage(nil, []byte(json))
+	if err != nil {
+		return "", err
+	}
+	back, err := c.AppendJSON(nil, b)
+	return string(back), err
+}
+
+func TestStandardJSONMeansWhatFlatcTakesItFor(t *testing.T) {
+	c := converter(t)
+	for in, want := range map[string]string{
+		`{"s":"x"}`:                                 `{"s":"x"}`,
+		` { "s" : "x" , "b" : false } `:             `{"b":false,"s":"x"}`,
+		`{"s":"x","b":1,"i16":-7,"f":1.5,"mood":4}`: `{"s":"x"}`,
+		`{"s":"x","opt":0}`:                         `{"opt":0,"s":"x"}`,
+		`{"s":"x","i8":-128,"u64":18446744073709551615,"i64":-9223372036854775808}`:                                         `{"i8":-128,"i64":-9223372036854775808,"u64":18446744073709551615,"s":"x"}`,
+		`{"s":"x","i32":"12","u64":"18446744073709551615","d":"1.5","b":"false"}`:                                           `{"b":false,"i32":12,"u64":18446744073709551615,"d":1.5,"s":"x"}`,
+		`{"s":"x","d":"nan","f":"-inf"}`:                                                                                    `{"f":"-inf","d":"nan","s":"x"}`,
+		`{"s":"x","f":1.1,"d":0.1,"doubles":[1e100,1e-7,1]}`:                                                                `{"f":1.1,"d":0.1,"s":"x","doubles":[1e+100,1e-7,1]}`,
+		`{"s":"x","color":"Red Blue","mood":"Sad"}`:                                                                         `{"color":"Red Blue","mood":"Sad","s":"x"}`,
+		`{"s":"x","color":16,"mood":3,"moods":["Glad",-1,"Mood.Calm",9]}`:                                                   `{"color":16,"mood":3,"s":"x","moods":["Glad","Sad","Calm",9]}`,
+		`{"s":"x","point":{"y":2,"x":1}}`:                                                                                   `{"s":"x","point":{"x":1,"y":2}}`,
+		`{"s":"x","point":[1,2]}`:                                                                                           `{"s":"x","point":{"x":1,"y":2}}`,
+		`{"s":"x","box":{"from":{"x":1,"y":2},"marks":[1,2,3],"mood":"Glad","id":4}}`:                                       `{"s":"x","box":{"from":{"x":1,"y":2},"marks":[1,2,3],"mood":"Glad","id":4}}`,
+		`{"s":"x","thing_type":"Other","thing":{"name":"a"}}`:                                                               `{"s":"x","thing_type":"Other","thing":{"name":"a"}}`,
+		`{"s":"x","thing":{"x":1,"y":2},"i8":1,"thing_type":"Point"}`:                                                       `{"i8":1,"s":"x","thing_type":"Point","thing":{"x":1,"y":2}}`,
+		`{"s":"x","thing_type":3,"thing":{"x":1,"y":2}}`:                                                                    `{"s":"x","thing_type":"Point","thing":{"x":1,"y":2}}`,
+		`{"s":"x","thing_type":"NONE"}`:                                                                                     `{"s":"x"}`,
+		`{"s":"x","things":[{"name":"q"},null,"words"],"things_type":["Item","NONE","Text"]}`:                               `{"s":"x","things_type":["Item","NONE","Text"],"things":[{"name":"q"},null,"words"]}`,
+		`{"s":"x","nested":{"name":"in"},"flex":{"b":[1,2.5,"x",null,true,-1],"a":18446744073709551615}}`:                   `{"s":"x","nested":{"name":"in"},"flex":{"a":18446744073709551615,"b":[1,2.5,"x",null,true,-1]}}`,
+		`{"s":"x","h":"hello"}`:                                                                                             `{"s":"x","h":1335831723}`,
+		`{"s":"x","item":null,"i8":null}`:                                                                                   `{"s":"x"}`,
+		`{"s":"x","items":[{"name":"b"},{"name":"a","price":1}],"numbered":[{"id":3},{},{"id":2}]}`:                         `{"s":"x","items":[{"name":"a","price":1},{"name":"b"}],"numbered":[{},{"id":2},{"id":3}]}`,
+		`{"s":"a\u00e9\n\ud83d\ude00\/","texts":["","\t"],"bytes":[],"shorts":[1,-1]}`:                                      `{"s":"aé\n😀/","bytes":[],"shorts":[1,-1],"texts":["","\t"]}`,
+		`{"s":"x","self":{"s":"y","self":{"s":"z"}},"far":"away","wide":[1,2]}`:                                             `{"s":"x","self":{"s":"y","self":{"s":"z"}},"far":"away","wide":[1,2]}`,
+		`{"s":"x","boxes":[{"from":[1,2],"marks":[0,0,0],"mood":0,"id":7},{"from":[1,2],"marks":[0,0,0],"mood":0,"id":3}]}`: `{"s":"x","boxes":[{"from":{"x":1,"y":2},"marks":[0,0,0],"mood":"Calm","id":3},{"from":{"x":1,"y":2},"marks":[0,0,0],"mood":"Calm","id":7}]}`,
+	} {
+		got, err := there(c, in)
+		if err != nil || got != want {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", in, got, err, want)
+			continue
+		}
+		if again, err := there(c, got); err != nil || again != got {
+			t.Errorf("%s comes back as %s, %v", got, again, err)
+		}
+	}
+}
+
+func TestLenientReadsWhatFlatcReads(t *testing.T) {
+	c := converter(t, flatjson.Lenient())
+	for in, want := range map[string]string{
+		`{s:'x', b:false, mood:Sad, color:"Red Blue",}`:                           `{"b":false,"color":"Red Blue","mood":"Sad","s":"x"}`,
+		"{ // first\n s: \"a\\x41\\'\" /* then */ , i32: -0x10, u8:0XfF, i8:+5 }": `{"i8":5,"u8":255,"i32":-16,"s":"aA'"}`,
+		`{s:"x", d:.5, f:5.}`:                                                        `{"f":5,"d":0.5,"s":"x"}`,
+		`{s:"x", d:nan, f:-inf}`:                                                     `{"f":"-inf","d":"nan","s":"x"}`,
+		`{s:"x", d:cos(rad(180)), f:sin(0)}`:                                         `{"f":0,"d":-1,"s":"x"}`,
+		`{s:"x", things:['w',{}], things_type:[Text,NONE,],}`:                        `{"s":"x","things_type":["Text","NONE"],"things":["w",null]}`,
+		`{s:"x", flex:{a:[1,'b'],c:null}}`:                                           `{"s":"x","flex":{"a":[1,"b"],"c":null}}`,
+		`{thing:'w', self:{s:"{\"}", thing_type:NONE}, thing_type:Text, s:"\u0041"}`: `{"s":"A","thing_type":"Text","thing":"w","self":{"s":"{\"}"}}`,
+	} {
+		got, err := there(c, in)
+		if err != nil || got != want {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", in, got, err, want)
+		}
+		if _, err := there(converter(t), in); diag.CodeOf(err) == 0 {
+			t.Errorf("%s is taken for standard JSON", in)
+		}
+	}
+}
+
+func TestOptionsChangeWhatIsWritten(t *testing.T) {
+	const in = `{"s":"x","mood":"Sad"}`
+	for name, c := range map[string]struct {
+		opts []flatjson.Option
+		want string
+	}{
+		"numbers":  {[]flatjson.Option{flatjson.EnumNumbers()}, `{"mood":-1,"s":"x"}`},
+		"prefixed": {[]flatjson.Option{flatjson.SizePrefixed()}, `{"mood":"Sad","s":"x"}`},
+		"trusted":  {[]flatjson.Option{flatjson.Trusted()}, `{"mood":"Sad","s":"x"}`},
+		"defaults": {[]flatjson.Option{flatjson.WriteDefaults()}, `{"b":true,"i8":0,"u8":0,"i16":-7,"u16":0,"i32":0,"u32":0,"i64":0,"u64":0,"f":1.5,"d":0,"opt":null,"color":"Green","mood":"Sad","s":"x","lacking":"none","h":0}`},
+	} {
+		got, err := there(converter(t, c.opts...), in)
+		if err != nil || got != c.want {
+			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
+		}
+	}
+	if got, err := there(converter(t, flatjson.SkipUnknown()), `{"new":{"a":[1]},"s":"x","point":{"x":1,"z":0,"y":1}}`); got != `{"s":"x","point":{"x":1,"y":1}}` || err != nil {
+		t.Error(got, err)
+	}
+}
+
+func TestFaultsSayWhereAndWhat(t *testing.T) {
+	strict, loose := converter(t), converter(t, flatjson.Lenient())
+	for in, want := range map[string]struct {
+		code   diag.Code
+		offset int
+		path   string
+	}{
+		`{}`:                                       {diag.MissingRequired, 0, "s"},
+		``:                                         {diag.UnexpectedEOF, 0, ""},
+		`[1]`:                                      {diag.TypeMismatch, 0, ""},
+		`{"s":"x"} x`:                              {diag.TrailingData, 10, ""},
+		`{"s":"x","s":"y"}`:                        {diag.DuplicateKey, 9, "s"},
+		`{"s":"x","zzz":3}`:                        {diag.UnknownField, 9, "zzz"},
+		`{"s":"x","i8":200}`:                       {diag.OutOfRange, 14, "i8"},
+		`{"s":"x","u8":-1}`:                        {diag.OutOfRange, 14, "u8"},
+		`{"s":"x","i32":1.5}`:                      {diag.TypeMismatch, 15, "i32"},
+		`{"s":"x","b":2}`:                          {diag.OutOfRange, 13, "b"},
+		`{"s":"x","f":1e300}`:                      {diag.OutOfRange, 13, "f"},
+		`{"s":"x","mood":"Bad"}`:                   {diag.UnknownEnum, 16, "mood"},
+		`{"s":"x","mood":"Sad Glad"}`:              {diag.UnknownEnum, 16, "mood"},
+		`{"s":"x","u8":"abc"}`:                     {diag.TypeMismatch, 14, "u8"},
+		`{"s":3}`:                                  {diag.TypeMismatch, 5, "s"},
+		`{"s":"x","i8":true}`:                      {diag.TypeMismatch, 14, "i8"},
+		`{"s":"x","point":{"y":2}}`:                {diag.MissingRequired, 17, "point.x"},
+		`{"s":"x","box":{"marks":[1,2]}}`:          {diag.OutOfRange, 24, "box.marks"},
+		`{"s":"x","thing":{"x":1,"y":2}}`:          {diag.InvalidUnion, 17, "thing"},
+		`{"s":"x","thing_type":"Item"}`:            {diag.InvalidUnion, 22, "thing"},
+		`{"s":"x","thing_type":"No","thing":{}}`:   {diag.InvalidUnion, 22, "thing"},
+		`{"s":"x","thing_type":"NONE","thing":{}}`: {diag.InvalidUnion, 37, "thing"},
+		`{"s":"x","things_type":["Text"],"things":[]}`:              {diag.InvalidUnion, 43, "things"},
+		`{"s":"x","things_type":[],"things":["a"]}`:                 {diag.InvalidUnion, 36, "things[0]"},
+		`{"s":"x","texts":["a",null]}`:                              {diag.TypeMismatch, 22, "texts[1]"},
+		`{"s":"x","item":{}}`:                                       {diag.MissingRequired, 16, "item.name"},
+		`{"s":"x","items":[{"name":"a"},{"name":"b","price":"q"}]}`: {diag.TypeMismatch, 51, "items[1].price"},
+		`{"s":"x" "i8":4}`:                                          {diag.Syntax, 9, ""},
+		`{"s":"x",}`:                                                {diag.Syntax, 9, ""},
+		"{\"s\":\"\xff\"}":                                          {diag.Syntax, 5, "s"},
+		`{"s":"x`:                                                   {diag.UnexpectedEOF, 7, "s"},
+		`{"s":"x","flex":{"a":1,"a":2}}`:                            {diag.DuplicateKey, 23, `flex[a]`},
+		`{"s":"x","nested":{"price":1}}`:                            {diag.MissingRequired, 18, "nested.name"},
+	} {
+		for _, c := range []*flatjson.Converter{strict, loose} {
+			if c == loose && (strings.Contains(in, ",}") || strings.Contains(in, "\xff") || strings.HasSuffix(in, `"x`)) {
+				continue // read, or found elsewhere
+			}
+			out, err := c.AppendMessage([]byte("kept"), []byte(in))
+			fault, _ := err.(*diag.Fault)
+			if fault == nil || fault.Code != want.code || fault.Offset != want.offset || fault.Path() != want.path || string(out) != "kept" {
+				t.Errorf("%s: %v (lenient: %v)", in, err, c == loose)
+			}
+		}
+	}
+}
+
+func TestNestingIsLimited(t *testing.T) {
+	deep := strings.Repeat(`{"s":"","self":`, 70) + `{"s":""}` + strings.Repeat("}", 70)
+	flex := `{"s":"","flex":` + strings.Repeat("[", 100000)
+	for _, opts := range [][]flatjson.Option{nil, {flatjson.Lenient()}} {
+		c := converter(t, opts...)
+		for _, in := range []string{deep, flex} {
+			if _, err := c.AppendMessage(nil, []byte(in)); diag.CodeOf(err) != diag.DepthLimit {
+				t.Error(err)
+			}
+		}
+		if _, err := c.AppendMessage(nil, []byte(`{"s":"","thing":`+strings.Repeat("[", 100000))); err == nil {
+			t.Error("no error")
+		}
+	}
+	if _, err := there(converter(t, flatjson.MaxOutput(20)), `{"s":"x","texts":["aaaaaaaaaaaaa","bbbbbbbbbbbbbbbbbbbbbbbbbbbb","c"]}`); diag.CodeOf(err) != diag.SizeLimit {
+		t.Error(err)
+	}
+}
+
+func TestMessagesThatAreNotWholeAreRefused(t *testing.T) {
+	c := converter(t)
+	b, err := c.AppendMessage(nil, []byte(`{"s":"x","items":[{"name":"a"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(b) - 3 {
+		if out, err := c.AppendJSON([]byte("kept"), b[:n]); err == nil || string(out) != "kept" {
+			t.Errorf("%d bytes of %d: %s, %v", n, len(b), out, err)
+		}
+	}
+	newer := load(t, "table A { a: int; } table B { b: int; } union U { A, B } table Every { u: U; } root_type Every;")
+	older := load(t, "table A { a: int; } union U { A } table Every { u: U; } root_type Every;")
+	b, err = flatbuffers.Make(newer.Root(), map[string]any{"u": flatbuffers.Union{Member: "B", Value: map[string]any{"b": 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err = flatjson.New(older.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.AppendJSON(nil, b); diag.CodeOf(err) != diag.InvalidUnion {
+		t.Error(err)
+	}
+}
+
+func TestBuildWritesToTheCallersBuilder(t *testing.T) {
+	c := converter(t)
+	var b flatbuf.Builder
+	root, err := c.Build(&b, []byte(`{"s":"x","i8":3}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Finish(root)
+	got, err := c.AppendJSON(nil, b.FinishedBytes())
+	if string(got) != `{"i8":3,"s":"x"}` || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// A converter that is used again does not allocate but for vectors of unions, nested messages and structs.
+func TestConvertersAreUsedAgain(t *testing.T) {
+	c := converter(t)
+	in := []byte(`{"i8":3,"s":"a\u00e9","texts":["a","b"],"shorts":[1,2,3],"items":[{"name":"a"},{"name":"b","price":2}]}`)
+	message, err := c.AppendMessage(nil, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		again, err := c.AppendMessage(nil, in)
+		if err != nil || !reflect.DeepEqual(again, message) {
+			t.Fatalf("%v\n%x\n%x", err, again, message)
+		}
+		if _, err := c.AppendMessage(nil, []byte(`{"s":"x","self":{"i8":1,"i16":2,"item":{`)); err == nil {
+			t.Fatal("no error")
+		}
+	}
+}
+
+func FuzzFromJSON(f *testing.F) {
+	c, loose := converter(f), converter(f, flatjson.Lenient())
+	for _, in := range []string{
+		`{"s":"x","b":1,"i8":-3,"color":"Red Blue","thing_type":"Point","thing":[1,2],"things_type":["Item","NONE"],"things":[{"name":"q"},{}]}`,
+		`{s:'x',point:{x:1,y:2},box:{from:[1,2],marks:[1,2,3],mood:Glad,id:3},items:[{name:"b"},{name:"a"}],d:cos(rad(180))}`,
+		`{"s":"\u0041","nested":{"name":"n"},"flex":{"a":[1,2.5,null]},"h":"x","far":"f","wide":[1],"self":{"s":""}}`,
+	} {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		message, err := c.AppendMessage(nil, in)
+		also, looseErr := loose.AppendMessage(nil, in)
+		if err == nil && (looseErr != nil || !reflect.DeepEqual(message, also)) {
+			t.Fatalf("lenient reads standard JSON otherwise: %v\n%x\n%x", looseErr, also, message)
+		}
+		if looseErr != nil {
+			return
+		}
+		text, err := c.AppendJSON(nil, also)
+		if err != nil {
+			t.Fatalf("%x: %v", also, err)
+		}
+		again, err := c.AppendMessage(nil, text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if back, err := c.AppendJSON(nil, again); err != nil || string(back) != string(text) {
+			t.Fatalf("%s, %v\nafter %s", back, err, text)
+		}
+	})
+}
+
+func FuzzToJSON(f *testing.F) {
+	c, trusted := converter(f), converter(f, flatjson.Trusted(), flatjson.MaxOutput(1<<16))
+	for _, in := range []string{`{"s":"x","texts":["a"],"thing_type":"Text","thing":"t","flex":[1]}`, `{"s":"x","items":[{"name":"b"}],"box":[[1,2],[1,2,3],1,2]}`} {
+		b, err := c.AppendMessage(nil, []byte(in))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		trusted.AppendJSON(nil, b)
+		text, err := c.AppendJSON(nil, b)
+		if err != nil {
+			return
+		}
+		if _, err := c.AppendMessage(nil, text); err != nil && diag.CodeOf(err) != diag.DepthLimit {
+			t.Fatalf("%s of %x: %v", text, b, err)
+		}
+	})
+}
+
+func Example() {
+	const text = `table Item { name: string; price: double; } table Cart { items: [Item]; } root_type Cart;`
+	file, _ := fbsidl.Load("cart.fbs", fbsidl.MemoryOnly(), fbsidl.Sources(map[string][]byte{"cart.fbs": []byte(text)}))
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	message, err := c.AppendMessage(nil, []byte(`{"items": [{"name": "pen", "price": 1.5}]}`))
+	fmt.Println(len(message), err)
+	json, err := c.AppendJSON(nil, message)
+	fmt.Println(string(json), err)
+	_, err = c.AppendMessage(nil, []byte(`{"items": [{"name": "pen", "price": "dear"}]}`))
+	fmt.Println(err)
+	// Output:
+	// 64 <nil>
+	// {"items":[{"name":"pen","price":1.5}]} <nil>
+	// "dear" is no value of type double at items[0].price (offset 36) [type-mismatch]
+}
