@@ -110,13 +110,18 @@ func (c *serverConn) admit(call *serverCall) refusal {
 func (c *serverConn) askOverloaded(call *serverCall) (e *ApplicationException) {
 	c.mu.Unlock()
 	defer c.mu.Lock()
+	return c.judge(c.contextOf(call, call.generation()))
+}
+
+// judge is askOverloaded for a call or stream that is known by its context.
+func (c *serverConn) judge(x *callContext) (e *ApplicationException) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.panicked(call.method, p)
+			c.panicked(x.method, p)
 			e = exceptionf(LoadShedding, "panic where the load was to be judged")
 		}
 	}()
-	if err := c.srv.opt.overloaded(CallInfo{c.contextOf(call, call.generation())}); err != nil {
+	if err := c.srv.opt.overloaded(CallInfo{x}); err != nil {
 		return &ApplicationException{Type: LoadShedding, Message: err.Error()}
 	}
 	return nil

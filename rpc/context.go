@@ -264,8 +264,10 @@ func (x *callContext) noteField(f *form, result []byte) {
 }
 
 // intercept asks the interceptors in their order.
-func (s *Server) intercept(x *callContext) (context.Context, error) {
-	var ctx context.Context = x
+func (s *Server) intercept(x *callContext) (context.Context, error) { return s.interceptFrom(x, x) }
+
+// interceptFrom asks them with a context that was made from x.
+func (s *Server) interceptFrom(ctx context.Context, x *callContext) (context.Context, error) {
 	for _, f := range s.opt.interceptors {
 		inner, ended, err := f(ctx, CallInfo{x})
 		if ended != nil {

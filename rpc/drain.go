@@ -160,7 +160,7 @@ func (c *serverConn) wake() {
 func (c *serverConn) mayEnd(partial bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving.Load() && !partial && c.inFlight == 0 {
+	if c.leaving.Load() && !partial && c.inFlight+c.handlers == 0 {
 		since := max(c.arrived, c.told, c.wroteAt)
 		c.draining = c.draining || time.Duration(c.srv.clock()-since) >= c.srv.opt.quiet
 	}
@@ -168,7 +168,9 @@ func (c *serverConn) mayEnd(partial bool) bool {
 }
 
 // answeredAll reports whether no call is in flight and no reply waits. c.mu is held.
-func (c *serverConn) answeredAll() bool { return c.inFlight == 0 && c.out.size == 0 && !c.writing }
+func (c *serverConn) answeredAll() bool {
+	return c.inFlight == 0 && c.handlers == 0 && c.out.size == 0 && !c.writing
+}
 
 // finish ends the connection if nothing is left to read or answer. If the
 // server only wants it to end, its loop looks first whether more has arrived. c.mu is held.

@@ -40,8 +40,9 @@ type MessageHandler func(ctx context.Context, in Message) (out Message, err erro
 
 // addMessage adds a method on messages under construction.
 func (r *registry) addMessage(s *Service, m *Method) error {
-	if m.Serve != nil || m.Future != nil || m.Callback != nil || m.typed.plain != nil || m.typed.future != nil || m.typed.callback != nil {
-		return fmt.Errorf("rpc: register: %s.%s is a method on messages and one on structs", s.Name, m.Name)
+	if m.Serve != nil || m.Future != nil || m.Callback != nil || m.typed.plain != nil || m.typed.future != nil || m.typed.callback != nil ||
+		m.Message != nil && m.MessageStream != nil {
+		return fmt.Errorf("rpc: register: %s.%s is a method of two kinds", s.Name, m.Name)
 	}
 	if s.Name == "" || strings.Contains(s.Name, "/") || strings.Contains(m.Name, "/") {
 		return fmt.Errorf("rpc: register: %q in %q: a method on messages is called by the name of its service, and neither contains \"/\"", m.Name, s.Name)

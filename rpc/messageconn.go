@@ -55,6 +55,9 @@ type messageConn struct {
 	retired    bool   // new calls use another connection
 	heard      uint64 // reads that brought something
 	free       []*pendingMessage
+
+	streams map[uint32]*trpcWire // that have not ended
+	drained chan struct{}        // closed when the server has read enough for streams to go on; nil if none waits
 }
 
 func newMessageConn(c *MessageClient, nc net.Conn) *messageConn {
@@ -160,6 +163,7 @@ func (cc *messageConn) writeOn(written int, taken bool) {
 // wrote notes that a batch was written, or that it cannot be. cc.mu is held.
 func (cc *messageConn) wrote(err error) {
 	cc.spare.release()
+	cc.wakeStreams()
 	if err != nil {
 		cc.end(StageWrite, err)
 	}
@@ -255,6 +259,10 @@ func (cc *messageConn) end(stage Stage, err error) {
 	}
 	cc.pending = nil
 	cc.out.release()
+	cc.wakeStreams()
+	for _, w := range cc.streams {
+		go w.ms.OnLost(err) // which asks for cc.mu
+	}
 	cc.client.remove(cc)
 }
 
@@ -301,7 +309,11 @@ func (cc *messageConn) deliverAll(scan *trpc.Scanner) error {
 
 // deliver hands a reply to the call that waits for it, and the block with it. cc.mu is held.
 func (cc *messageConn) deliver(frame []byte, block *transport.Block) error {
-	if t := trpc.FrameType(frame[2]); t != trpc.Unary {
+	switch t := trpc.FrameType(frame[2]); t {
+	case trpc.Unary:
+	case trpc.Stream:
+		return cc.deliverStream(frame, block)
+	default:
 		return diag.NewFault(diag.InvalidHeader, 2, fmt.Sprintf("a frame of type %d, which nobody waits for", t))
 	}
 	id := binary.BigEndian.Uint32(frame[10:])

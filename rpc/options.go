@@ -38,6 +38,7 @@ const DefaultMaxFrameSize = 16 << 20
 type shared struct {
 	maxFrame     int
 	writeTimeout time.Duration
+	stream       streamOptions
 	tls          *tls.Config // nil for none
 }
 
@@ -46,6 +47,7 @@ type serverOptions struct {
 	maxConns      int
 	maxInFlight   int
 	maxPerConn    int
+	maxStreams    int // of one connection
 	maxConcurrent int // 0 for no limit
 	maxMemory     int64
 	inOrder       bool
@@ -99,6 +101,7 @@ func defaultServerOptions() serverOptions {
 		maxConns:    10_000,
 		maxInFlight: 1 << 16,
 		maxPerConn:  2000,
+		maxStreams:  1000,
 		maxMemory:   1 << 30,
 		readTimeout: time.Minute,
 		maxHead:     64 << 10,

@@ -106,6 +106,11 @@ type serverConn struct {
 	exited    bool  // the loop has returned
 	handed    bool  // to the server's HTTP, which closes it
 
+	// Of tRPC.
+	streaming map[uint32]*trpcWire // streams that have not ended
+	handlers  int                  // of streams that run
+	drained   chan struct{}        // closed when the client has read enough for streams to go on; nil if none waits
+
 	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
 	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
 	replyHeads []transport.Pair // that go beside the reply
@@ -176,6 +181,7 @@ func (c *serverConn) over(err error) {
 // ended notes why no more calls will be accepted. c.mu is held.
 func (c *serverConn) ended(err error) {
 	c.readDone = true
+	c.loseStreams(err) // to which nothing can come any more
 	switch {
 	case c.dead: // whoever ended the connection has said so
 	case isProtocolError(err):
@@ -415,7 +421,7 @@ func (c *serverConn) timedOut(partial bool, want int, cause error) (more bool, e
 func (c *serverConn) quiet() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.inFlight > 0 {
+	if c.inFlight > 0 || c.handlers > 0 {
 		c.arrived = c.srv.clock() // it counts from the call's end
 	}
 	return time.Duration(c.srv.clock() - c.arrived)
@@ -526,6 +532,8 @@ func (c *serverConn) die() {
 	}
 	c.hold(-c.out.size)
 	c.out.release()
+	c.wakeStreams()
+	c.loseStreams(errStreamOver)
 	c.room.Broadcast()
 }
 

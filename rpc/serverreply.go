@@ -357,7 +357,7 @@ func (c *serverConn) kick() {
 		return
 	}
 	c.writing = true
-	if c.inFlight > 0 {
+	if c.inFlight > 0 || c.handlers > 0 {
 		go func() {
 			c.mu.Lock()
 			c.flush(true)
@@ -421,6 +421,7 @@ func (c *serverConn) wrote(err error) {
 	}
 	c.settle()
 	c.runWaiting()
+	c.wakeStreams()
 	c.room.Signal()
 	if err != nil && !c.dead {
 		c.log(slog.LevelDebug, "rpc: cannot write a reply", err)

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -36,6 +35,9 @@ func trpcLimit(maxFrame int) int {
 // acceptTRPC takes the frame at the front of the stream, which has n bytes.
 func (c *serverConn) acceptTRPC(frame []byte, n int) error {
 	head, err := trpc.ParseHead(frame)
+	if head.Type == trpc.Stream && err == nil {
+		return c.acceptStream(head, frame, n)
+	}
 	call := c.srv.newCall(c)
 	call.size = n
 	c.arrivals++
@@ -85,6 +87,9 @@ func (c *serverConn) openTRPC(call *serverCall, head trpc.Head, frame []byte) re
 	method, unknown := c.services.lookupMessage(req.Func)
 	if unknown != nil {
 		return refusal{cause: RefusedMethod, told: unknown}
+	}
+	if method.Message == nil {
+		return refusal{cause: RefusedMethod, told: &StatusError{Code: trpc.NoFunc, Message: fmt.Sprintf("method %q streams", clip(req.Func))}}
 	}
 	call.method, call.name = method, method.Name
 	call.oneway = call.oneway || method.Oneway
@@ -217,11 +222,7 @@ func (f *form) appendResponse(b []byte, rsp *trpc.Response, pairs []transport.Pa
 // trpcFailure encodes the reply that tells the client of a failure.
 func (c *serverConn) trpcFailure(call *serverCall, status *StatusError) reply {
 	rsp := call.form.response()
-	text := status.Message
-	if len(text) > maxExceptionText {
-		text = strings.ToValidUTF8(text[:maxExceptionText], "")
-	}
-	rsp.Ret, rsp.FuncRet, rsp.Message = status.Code, status.app, []byte(text)
+	rsp.Ret, rsp.FuncRet, rsp.Message = status.Code, status.app, []byte(clipText(status.Message))
 	buf := c.srv.buffers.get()
 	var pairs []transport.Pair
 	if ctx := call.ctx.Load(); ctx != nil {
@@ -246,7 +247,7 @@ func (i CallInfo) Attachment() []byte {
 	x := i.x
 	x.conn.mu.Lock()
 	defer x.conn.mu.Unlock()
-	if x.call.generation() != x.generation {
+	if x.call == nil || x.call.generation() != x.generation {
 		return nil
 	}
 	return x.call.attachment

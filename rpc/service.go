@@ -79,6 +79,10 @@ type Method struct {
 	// not see it. Package flatrpc makes such methods of functions on FlatBuffers.
 	Message MessageHandler
 
+	// MessageStream serves a method that streams such messages, instead of Message, on
+	// a goroutine of its own.
+	MessageStream MessageStreamHandler
+
 	Priority Priority      // of calls whose client names none; 0 for Normal
 	Expiry   time.Duration // instead of the server's TaskExpiry; 0 for that, less for never
 
@@ -109,7 +113,7 @@ func (m *Method) choose() methodForm {
 		return formCallback
 	case m.Future != nil || m.typed.future != nil:
 		return formFuture
-	case m.Serve != nil || m.typed.plain != nil || m.Message != nil:
+	case m.Serve != nil || m.typed.plain != nil || m.Message != nil || m.MessageStream != nil:
 		return formPlain
 	}
 	return formNone

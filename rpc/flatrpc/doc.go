@@ -11,5 +11,9 @@
 // returns, and a Builder that a handler returns is the server's: it goes back to its pool when it has been
 // sent.
 //
+// Methods may stream in either direction or in both; messages of streams own
+// their bytes. Both sides wait while the other one has no room, and a stream ends with the
+// outcome of its handler, or when either side gives it up.
+//
 // The package knows neither schemas nor the network.
 package flatrpc

@@ -123,12 +123,11 @@ func root[T any, P Table[T]](message []byte) P {
 func (m *method) request(in rpc.Message) ([]byte, error) {
 	body := in.Body
 	if in.Type != transport.FlatBuffers {
-		c := m.converters[in.Type]
-		if c == nil {
-			return nil, &rpc.StatusError{Code: trpc.ServerDecode, Message: fmt.Sprintf("%s takes no body in %s", m.name, in.Type)}
+		err := m.serves(in.Type)
+		if err != nil {
+			return nil, err
 		}
-		var err error
-		if body, err = c.AppendMessage(nil, body); err != nil {
+		if body, err = m.converters[in.Type].AppendMessage(nil, body); err != nil {
 			return nil, decoding(err)
 		}
 	}
@@ -136,6 +135,14 @@ func (m *method) request(in rpc.Message) ([]byte, error) {
 		return nil, decoding(err)
 	}
 	return body, nil
+}
+
+// serves tells why the method takes no messages of a format, if it does not.
+func (m *method) serves(t transport.ContentType) error {
+	if t == transport.FlatBuffers || m.converters[t] != nil {
+		return nil
+	}
+	return &rpc.StatusError{Code: trpc.ServerDecode, Message: fmt.Sprintf("%s takes no body in %s", m.name, t)}
 }
 
 func decoding(err error) error {

@@ -218,7 +218,7 @@ func (s *Stream) OnData(b []byte, o Owner) {
 	case s.ended:
 	case s.peerClosed:
 		broken = errorf(Protocol, "a message after the close")
-	case s.opt.Window > 0 && s.owed <= 0:
+	case s.opt.Window > 0 && s.owed <= 0 && !(s.opt.Loose && s.fits(len(b))):
 		broken = errorf(Overflow, "the peer sends without credit")
 	case s.opt.Window > 0 && s.queue.len() < s.maxCredited() || s.opt.Window == 0 && s.fits(len(b)):
 		s.queue.push(message{b, o})

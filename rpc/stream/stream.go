@@ -61,6 +61,9 @@ type Options struct {
 	// Window is what the peer may send, in bytes, before it gets credit, which
 	// it gets by quarters; 0 where the wire has no credits.
 	Window int
+	// Loose says that the peer may count otherwise than this side does: it may
+	// send without credit as long as MaxBytes and MaxMessages have room.
+	Loose bool
 	// Credited says that this side sends only while it has credit, of which it
 	// has Credit bytes at first. The last message may exceed it.
 	Credited bool

@@ -1,0 +1,289 @@
+package flatrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+)
+
+// streaming are methods that stream. A text that says so makes them fail.
+func streaming() []rpc.Method {
+	return []rpc.Method{
+		flatrpc.ServerStream("Split", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+			for i := range req.Count() {
+				if err := out.Send(word(out.NewBuilder(), req.Text(), i)); err != nil {
+					return err
+				}
+			}
+			return failure(req.Text())
+		}),
+		flatrpc.ClientStream("Join", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word]) (*flatbuf.Builder, error) {
+			var text strings.Builder
+			for n := int32(0); ; n++ {
+				w, err := in.Recv()
+				if err == io.EOF {
+					return word(nil, text.String(), n), nil
+				}
+				if err == nil {
+					err = failure(w.Text())
+				}
+				if err != nil {
+					return nil, err
+				}
+				text.WriteString(w.Text())
+			}
+		}),
+		flatrpc.Bidi("Echo", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
+			for {
+				w, err := in.Recv()
+				if err == io.EOF {
+					return nil
+				}
+				if err == nil {
+					err = failure(w.Text())
+				}
+				if err == nil {
+					err = out.Send(word(out.NewBuilder(), w.Text()+"!", w.Count()))
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}),
+	}
+}
+
+func failure(text string) error {
+	switch text {
+	case "sold out":
+		return &rpc.BizStatus{Code: 4711, Message: "as asked"}
+	case "panic":
+		panic("secret")
+	}
+	return nil
+}
+
+func TestStreamsGoBothWaysInEveryCompression(t *testing.T) {
+	_, address := serve(t, streaming())
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	for c := trpc.None; c.Supported(); c++ {
+		client := dial(t, address, rpc.CompressMessages(c))
+		var streams sync.WaitGroup
+		for n := range 4 {
+			streams.Add(1)
+			go func() {
+				defer streams.Done()
+				text := strings.Repeat("x", 1+n*4000)
+				if err := download(ctx, client, text, 40); err != nil {
+					t.Errorf("%s, from the server: %v", c, err)
+				}
+				if err := upload(ctx, client, text, 40); err != nil {
+					t.Errorf("%s, from the client: %v", c, err)
+				}
+				if err := bothWays(ctx, client, text, 40); err != nil {
+					t.Errorf("%s, both ways: %v", c, err)
+				}
+			}()
+		}
+		streams.Wait()
+	}
+}
+
+func download(ctx context.Context, c rpc.MessageCaller, text string, n int32) error {
+	d, err := flatrpc.OpenServerStream[Word](ctx, c, "/test.Words/Split", word(nil, text, n), wordVerifier())
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		if w, err := d.Recv(); err != nil || w.Text() != text || w.Count() != i {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	if _, err := d.Recv(); err != io.EOF {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	return nil
+}
+
+func upload(ctx context.Context, c rpc.MessageCaller, text string, n int) error {
+	u, err := flatrpc.OpenClientStream[Word](ctx, c, "/test.Words/Join", wordVerifier())
+	if err != nil {
+		return err
+	}
+	for range n {
+		if err := u.Send(word(nil, text, 1)); err != nil {
+			return err
+		}
+	}
+	w, err := u.CloseAndRecv()
+	if err != nil || w.Text() != strings.Repeat(text, n) || w.Count() != int32(n) {
+		return fmt.Errorf("the reply: %w", err)
+	}
+	return nil
+}
+
+func bothWays(ctx context.Context, c rpc.MessageCaller, text string, n int32) error {
+	d, err := flatrpc.OpenBidi[Word](ctx, c, "/test.Words/Echo", wordVerifier())
+	if err != nil {
+		return err
+	}
+	sent := make(chan error, 1)
+	go func() {
+		for i := range n {
+			if err := d.Send(word(nil, text, i)); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- d.CloseSend()
+	}()
+	for i := range n {
+		if w, err := d.Recv(); err != nil || w.Text() != text+"!" || w.Count() != i {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	if _, err := d.Recv(); err != io.EOF {
+		return fmt.Errorf("at the end: %w", err)
+	}
+	return <-sent
+}
+
+func TestTheOutcomeOfAStreamReachesTheClient(t *testing.T) {
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)))
+	client := dial(t, address)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	split := func(method, text string) error {
+		d, err := flatrpc.OpenServerStream[Word](ctx, client, method, word(nil, text, 3), wordVerifier())
+		for err == nil {
+			_, err = d.Recv()
+		}
+		return err
+	}
+	var biz *rpc.BizStatus
+	if err := split("/test.Words/Split", "sold out"); !errors.As(err, &biz) || biz.Code != 4711 || biz.Message != "as asked" {
+		t.Error(err)
+	}
+	for method, code := range map[string]trpc.Code{"/test.Words/Nothing": trpc.NoFunc, "/test.Others/Split": trpc.NoService, "/test.Words/Repeat": trpc.NoFunc} {
+		var status *rpc.StatusError
+		if err := split(method, "a"); !errors.As(err, &status) || status.Code != code {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	var status *rpc.StatusError
+	err := split("/test.Words/Split", "panic")
+	if !errors.As(err, &status) || status.Code != trpc.ServerSystem || strings.Contains(err.Error(), "secret") {
+		t.Error(err)
+	}
+	// A method that streams is no unary one.
+	_, err = flatrpc.Call[Word](ctx, client, "/test.Words/Split", word(nil, "a", 1), wordVerifier())
+	if !errors.As(err, &status) || status.Code != trpc.NoFunc {
+		t.Error(err)
+	}
+	if err := bothWays(ctx, client, "on the same connection", 3); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhoGivesUpAStreamEndsItOnTheOtherSide(t *testing.T) {
+	ended := make(chan error, 2)
+	_, address := serve(t, append(streaming(), flatrpc.Bidi("Wait", wordVerifier(), func(ctx context.Context, in *flatrpc.Receiver[*Word], _ *flatrpc.Sender) error {
+		_, err := in.Recv()
+		ended <- err
+		<-ctx.Done()
+		return ctx.Err()
+	})))
+	client := dial(t, address)
+	ctx, cancel := context.WithCancel(context.Background())
+	d, err := flatrpc.OpenBidi[Word](ctx, client, "/test.Words/Wait", wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Send(word(nil, "there", 1)); err != nil { // and the server has answered
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	cancel()
+	var e *stream.Error
+	if _, err := d.Recv(); !errors.As(err, &e) || e.Code != stream.Cancelled {
+		t.Error(err)
+	}
+	d, err = flatrpc.OpenBidi[Word](context.Background(), client, "/test.Words/Wait", wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	if _, err := d.Recv(); !errors.As(err, &e) || e.Code != stream.Lost {
+		t.Error(err)
+	}
+	if err := bothWays(mustEnd(t), dial(t, address), "the server serves on", 3); err != nil {
+		t.Error(err)
+	}
+}
+
+// mustEnd returns a context that ends when what a test waits for has not come.
+func mustEnd(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A sender stops when the other side takes nothing, and goes on when it does.
+func TestAStreamSendsNoFurtherThanItsWindow(t *testing.T) {
+	var mu sync.Mutex
+	sent := 0
+	_, address := serve(t, []rpc.Method{flatrpc.ServerStream("Flood", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+		for range 300 {
+			if err := out.Send(word(out.NewBuilder(), req.Text(), 1)); err != nil {
+				return err
+			}
+			mu.Lock()
+			sent++
+			mu.Unlock()
+		}
+		return nil
+	})})
+	ctx := mustEnd(t)
+	text := strings.Repeat("x", 4000)
+	d, err := flatrpc.OpenServerStream[Word](ctx, dial(t, address), "/test.Words/Flood", word(nil, text, 1), wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return sent
+	}
+	const full = trpc.DefaultWindow/4000 + 1
+	for end := time.Now().Add(patience); count() < full-2; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d messages", count())
+		}
+	}
+	if n := count(); n > full+1 {
+		t.Errorf("%d messages of a window of %d", n, full)
+	}
+	for n := 0; ; n++ {
+		_, err := d.Recv()
+		if err == io.EOF && n == 300 {
+			return
+		}
+		if err != nil {
+			t.Fatalf("after %d messages: %v", n, err)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+)
+
+// This file holds streams over tRPC on the client, which share a connection with calls.
+
+// MessageStreamer opens streams of messages. [*MessageClient] is one.
+type MessageStreamer interface {
+	// OpenMessageStream opens a stream and sends its header. The stream ends when ctx does. An error is
+	// an [*Error], or a [*stream.Error].
+	OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error)
+}
+
+// MessageStreamCall is one call of a method that streams messages.
+type MessageStreamCall struct {
+	Method string // "/package.Service/Method"
+	Type   transport.ContentType
+}
+
+// OpenMessageStream opens a stream. Messages can be sent once the server has
+// answered; Send waits for that. The limit of [CallTimeout] does not count for streams.
+func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	for {
+		cc, err := c.connection(ctx)
+		if err != nil {
+			return nil, &Error{Stage: StageDial, Method: call.Method, Err: err}
+		}
+		w := c.newWire(ctx, cc, call)
+		switch started, err := cc.startStream(w); {
+		case err != nil:
+			w.ms.OnLost(err)
+			return nil, &Error{Stage: StageQueue, Method: call.Method, Err: err}
+		case !started:
+			w.ms.OnLost(errStreamOver)
+			continue
+		}
+		if err := w.ms.Open(nil); err != nil {
+			return nil, err
+		}
+		return w.ms, nil
+	}
+}
+
+// newWire returns a stream that has not begun.
+func (c *MessageClient) newWire(ctx context.Context, cc *messageConn, call *MessageStreamCall) *trpcWire {
+	ms := &MessageStream{Type: call.Type, packing: c.base.opt.packing, compressor: &c.compressor, limit: trpcLimit(c.base.opt.maxFrame)}
+	w := &trpcWire{
+		conn: cc, id: c.nextID(), ms: ms, pairs: requestHeads(ctx, transport.TRPC).pairs,
+		init: &trpc.Init{
+			IsRequest: true, Callee: []byte(serviceOf(call.Method)), Func: []byte(call.Method),
+			Window: trpc.DefaultWindow, ContentType: call.Type, Encoding: c.base.opt.packing,
+		},
+	}
+	o := c.base.opt.stream.limits()
+	o.Role, o.Loose, o.Window, o.Credited = stream.Client, true, trpc.DefaultWindow, true
+	ms.Stream = stream.New(ctx, w, o)
+	return w
+}
+
+// startStream makes the connection one of the stream. It reports false if the connection has ended.
+func (cc *messageConn) startStream(w *trpcWire) (bool, error) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	switch {
+	case cc.err != nil:
+		return false, nil
+	case len(cc.streams) >= cc.client.base.opt.maxPending:
+		return false, ErrTooManyCalls
+	}
+	if cc.streams == nil {
+		cc.streams = map[uint32]*trpcWire{}
+	}
+	cc.streams[w.id] = w
+	cc.live++
+	return true, nil
+}
+
+// forgetStream forgets a stream that has ended.
+func (cc *messageConn) forgetStream(w *trpcWire) {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.streams[w.id] == w {
+		delete(cc.streams, w.id)
+		cc.live--
+		cc.endIfUnused()
+	}
+}
+
+// deliverStream hands a frame to its stream. cc.mu is held, and let go
+// meanwhile: a stream may have something to send.
+func (cc *messageConn) deliverStream(frame []byte, block *transport.Block) error {
+	head, err := trpc.ParseHead(frame)
+	if err != nil {
+		return err
+	}
+	w := cc.streams[head.ID]
+	if w == nil { // it has ended here, and the server does not know yet
+		block.Release()
+		return nil
+	}
+	cc.mu.Unlock()
+	if !w.receive(head, frame, block) {
+		block.Release()
+	}
+	cc.mu.Lock()
+	return nil
+}
+
+func (cc *messageConn) newFrame() *buffer     { return cc.client.base.buffers.get() }
+func (cc *messageConn) dropFrame(buf *buffer) { cc.client.base.buffers.put(buf) }
+
+// queueFrame queues a frame that belongs to no call.
+func (cc *messageConn) queueFrame(buf *buffer) bool {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.err != nil {
+		cc.client.base.buffers.put(buf)
+		return false
+	}
+	cc.out.add(buf)
+	cc.kick()
+	return true
+}
+
+// writable returns nil if the server reads what it is sent, else what is
+// closed when it has.
+func (cc *messageConn) writable() <-chan struct{} {
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	if cc.out.size <= maxUnsent || cc.err != nil {
+		return nil
+	}
+	if cc.drained == nil {
+		cc.drained = make(chan struct{})
+	}
+	return cc.drained
+}
+
+// wakeStreams wakes the streams that wait until the server has read. cc.mu is held.
+func (cc *messageConn) wakeStreams() {
+	if cc.drained != nil && (cc.out.size <= maxUnsent || cc.err != nil) {
+		close(cc.drained)
+		cc.drained = nil
+	}
+}
