@@ -31,7 +31,9 @@ type Client struct {
 	retries, hedges, denied atomic.Uint64
 	retryBudget             *budget
 	hedgeBudget             *budget
-	latencies               *latencies
+	latencies               *latencies   // nil if no quantile is wanted
+	limits                  *limits      // nil for no timeout
+	hedged                  sync.Pool    // of *hedged
 	compareDue              atomic.Int64 // when addresses are compared again
 
 	mu     sync.Mutex // never held while the mutex of an Endpoint is awaited
@@ -55,6 +57,9 @@ func New(r resolve.Resolver, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	c.retryBudget = newBudget(c.opt.retry.Budget)
+	if c.opt.timeout > 0 {
+		c.limits = newLimits(c.opt.timeout)
+	}
 	if h := c.opt.hedge; h != nil {
 		c.hedgeBudget = newBudget(h.Budget)
 		if h.Quantile > 0 {
@@ -135,19 +140,24 @@ func (c *Client) doubt() {
 // Invoke makes one call, in as many attempts as the options allow. An error is an
 // [*Error]. The arguments are asked for again by each attempt.
 func (c *Client) Invoke(ctx context.Context, call *rpc.Invocation) error {
-	if c.opt.timeout > 0 {
+	start, fixed := c.now(), ctx.Done() == nil
+	if c.limits != nil {
 		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, c.opt.timeout)
-			defer cancel()
+			if fixed {
+				ctx = c.limits.within(ctx, start)
+			} else {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, c.opt.timeout)
+				defer cancel()
+			}
 		}
 	}
 	if c.opt.hedge != nil && !call.Oneway && c.idempotent(ctx, call) {
-		if delay := c.hedgeDelay(); delay > 0 {
-			return c.invokeHedged(ctx, call, delay)
+		if delay := c.hedgeDelay(start); delay > 0 {
+			return c.invokeHedged(ctx, call, start, delay, fixed)
 		}
 	}
-	t := c.try(ctx, call, &attempt{number: 1})
+	t := c.try(ctx, call, &attempt{number: 1, start: start})
 	if t.err == nil {
 		return nil
 	}
@@ -158,6 +168,7 @@ func (c *Client) Invoke(ctx context.Context, call *rpc.Invocation) error {
 type attempt struct {
 	number int
 	hedge  bool
+	start  int64 // 0 for not known
 	tried  tried
 	chosen func(*Endpoint) // told of the address; nil for nobody
 }

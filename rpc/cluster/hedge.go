@@ -20,18 +20,19 @@ type Hedge struct {
 }
 
 // hedgeDelay returns after which time calls are hedged, 0 for never, as while too few latencies are known.
-func (c *Client) hedgeDelay() time.Duration {
+func (c *Client) hedgeDelay(now int64) time.Duration {
 	if c.latencies == nil {
 		return c.opt.hedge.After
 	}
-	q := c.latencies.get(c.now())
+	q := c.latencies.get(now)
 	if q == 0 {
 		return 0
 	}
 	return max(q, c.opt.hedge.After)
 }
 
-// hedged is a call with up to two attempts at the same time.
+// hedged is a call with up to two attempts at the same time. One whose second attempt was never due is used
+// again, with its timer and its functions.
 //
 // Invariants: mu guards all below it, and is held while the arguments are
 // written or the result is read, so that neither happens after over is set:
@@ -41,6 +42,12 @@ type hedged struct {
 	ctx    context.Context // of the call
 	call   *rpc.Invocation
 	shared rpc.Invocation // call, guarded
+	timer  *time.Timer    // of the second attempt
+	own    ending         // the context of the first attempt, where package context's costs too much
+	ended  bool           // own is used
+	notice func(*Endpoint)
+	append func([]byte) ([]byte, error)
+	result func([]byte) error
 
 	mu     sync.Mutex
 	over   bool
@@ -49,18 +56,89 @@ type hedged struct {
 	cancel [2]context.CancelFunc // of the attempts; nil for one that has not begun
 	second trial
 	done   chan struct{} // closed when the second attempt has ended; nil if it has not begun
+
+	unwatch func() bool // of the end of ctx; nil if it is not watched
 }
 
-// invokeHedged makes a call with a second attempt after delay.
-func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, delay time.Duration) error {
-	h := &hedged{client: c, ctx: ctx, call: call, shared: *call}
-	h.shared.AppendArgs, h.shared.ReadResult = h.appendArgs, h.readResult
-	inner, cancel := context.WithCancel(ctx)
-	defer cancel()
+// ending is a context that ends when it is told to. Its parent's end is told to it
+// only once the call is slow, so the parent must not end before that.
+type ending struct {
+	context.Context
+	done chan struct{}
+
+	mu  sync.Mutex
+	err error
+}
+
+func (e *ending) Done() <-chan struct{} { return e.done }
+
+func (e *ending) Err() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+func (e *ending) end() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil {
+		e.err = context.Canceled
+		if err := e.Context.Err(); err != nil {
+			e.err = err
+		}
+		close(e.done)
+	}
+}
+
+// newHedged returns a call that waits for its first attempt.
+func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation) *hedged {
+	h, _ := c.hedged.Get().(*hedged)
+	if h == nil {
+		h = &hedged{client: c}
+		h.notice, h.append, h.result = h.chosen, h.appendArgs, h.readResult
+		h.own.done = make(chan struct{})
+	}
+	h.ctx, h.call, h.shared = ctx, call, *call
+	h.shared.AppendArgs, h.shared.ReadResult = h.append, h.result
+	return h
+}
+
+// reuse gives h back, whose second attempt was never due: nobody else knows h.
+func (h *hedged) reuse() {
+	h.ctx, h.call, h.shared, h.own.Context = nil, nil, rpc.Invocation{}, nil
+	h.over, h.read, h.first, h.cancel[0], h.ended = false, false, nil, nil, false
+	h.client.hedged.Put(h)
+}
+
+// firstContext returns the context of the first attempt, and what ends it.
+func (h *hedged) firstContext(fixed bool, delay time.Duration) (context.Context, context.CancelFunc) {
+	o := &h.client.opt
+	if !fixed || len(o.interceptors) > 0 || o.retry.AttemptTimeout > 0 || o.timeout > 0 && delay >= o.timeout {
+		return context.WithCancel(h.ctx)
+	}
+	h.own.Context, h.ended = h.ctx, true
+	return &h.own, h.own.end
+}
+
+// invokeHedged makes a call with a second attempt after delay. fixed says that ctx ends only by
+// the client's own time limit.
+func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, start int64, delay time.Duration, fixed bool) error {
+	h := c.newHedged(ctx, call)
+	inner, cancel := h.firstContext(fixed, delay)
 	h.cancel[0] = cancel
-	timer := time.AfterFunc(delay, h.runSecond)
-	first := c.try(inner, &h.shared, &attempt{number: 1, chosen: h.chosen})
-	timer.Stop()
+	if h.timer == nil {
+		h.timer = time.AfterFunc(delay, h.runSecond)
+	} else {
+		h.timer.Reset(delay)
+	}
+	first := c.try(inner, &h.shared, &attempt{number: 1, start: start, chosen: h.notice})
+	if !h.ended {
+		defer cancel()
+	}
+	if h.timer.Stop() && first.err == nil {
+		h.reuse()
+		return nil
+	}
 
 	h.mu.Lock()
 	done := h.done
@@ -68,6 +146,9 @@ func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, delay t
 		!errors.Is(first.err, errOvertaken) && c.judge(ctx, call, first.err, true) == final)
 	h.over = h.over || conclusive
 	stop := h.cancel[1]
+	if h.unwatch != nil {
+		h.unwatch()
+	}
 	h.mu.Unlock()
 	if !conclusive {
 		<-done // which ends with ctx at the latest
@@ -114,6 +195,9 @@ func (h *hedged) runSecond() {
 	}
 	defer c.work.Done()
 	h.mu.Lock()
+	if h.ended && !h.over { // the call is slow: from now on its end is watched
+		h.unwatch = context.AfterFunc(h.ctx, h.own.end)
+	}
 	if h.over || h.first == nil || !c.hedgeBudget.take(c.now(), c.firsts()) {
 		h.mu.Unlock()
 		return

@@ -143,7 +143,10 @@ func hashOf(k resolve.Key) uint64 {
 // none is there. The attempt counts as one that runs; test is what the breaker says.
 func (c *Client) pick(ctx context.Context, call *rpc.Invocation, a *attempt) (l *lane, now int64, test bool, err error) {
 	p := Pick{Context: ctx, Call: call, tried: a.tried}
-	p.now = c.now()
+	if p.now = a.start; p.now == 0 {
+		p.now = c.now()
+	}
+	a.start = 0 // of another attempt it would not be
 	if l, test = c.members.Load().choose(p, a.hedge); l != nil {
 		return l, p.now, test, nil
 	}

@@ -145,7 +145,8 @@ func WarmUp(d time.Duration) Option { return func(o *options) { o.warmUp = max(d
 func WaitForAddress() Option { return func(o *options) { o.wait = true } }
 
 // Timeout limits calls whose context has no deadline, all attempts together; default
-// 10 s, because a caller who waits for ever holds on to memory for ever; 0 means no limit. Servers are told the time that is left, in
+// 10 s, because a caller who waits for ever holds on to memory for ever; 0 means no limit. A call may have a sixty-fourth
+// more, so that calls can share a timer. Servers are told the time that is left, in
 // dialects that can say so.
 func Timeout(d time.Duration) Option { return func(o *options) { o.timeout = max(d, 0) } }
 

@@ -192,6 +192,16 @@ func TestOnewayCallsAreMadeOnce(t *testing.T) {
 }
 
 func TestASlowServerIsHedged(t *testing.T) {
+	for name, contextOf := range map[string]func(*testing.T) context.Context{
+		"a context that nobody ends": func(*testing.T) context.Context { return context.Background() },
+		"one with values":            func(*testing.T) context.Context { return cluster.WithKey(context.Background(), "key") },
+		"one that can be cancelled":  (*testing.T).Context,
+	} {
+		t.Run(name, func(t *testing.T) { testHedging(t, contextOf) })
+	}
+}
+
+func testHedging(t *testing.T, contextOf func(*testing.T) context.Context) {
 	opts := []cluster.Option{cluster.Idempotent("echo"), cluster.Balance(cluster.RoundRobin()),
 		cluster.Hedging(cluster.Hedge{After: 10 * time.Millisecond, Budget: cluster.Budget{Share: 1, PerSecond: 1}})}
 	bubble(t, three, opts, func(t *testing.T, f *fleet, c *cluster.Client) {
@@ -200,7 +210,7 @@ func TestASlowServerIsHedged(t *testing.T) {
 			synctest.Wait() // the connection of a call that was given up is made again
 			start := time.Now()
 			text, read := []byte{11, 0, 1, 0, 0, 0, 1, 'x', 0}, 0
-			err := c.Invoke(t.Context(), &rpc.Invocation{Method: "echo",
+			err := c.Invoke(contextOf(t), &rpc.Invocation{Method: "echo",
 				AppendArgs: func(dst []byte) ([]byte, error) { return append(dst, text...), nil },
 				ReadResult: func(b []byte) error {
 					if read++; string(b) != string(text) {
@@ -222,6 +232,32 @@ func TestASlowServerIsHedged(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestCallsWithoutADeadlineEndInTime(t *testing.T) {
+	for name, more := range map[string][]cluster.Option{
+		"plain":                            nil,
+		"hedged":                           {cluster.Hedging(cluster.Hedge{After: time.Second, Budget: cluster.Budget{Share: 1, PerSecond: 10}})},
+		"hedged beyond the budget":         {cluster.Hedging(cluster.Hedge{After: time.Second, Budget: cluster.Budget{Share: 1e-9}})},
+		"to be hedged after the deadline":  {cluster.Hedging(cluster.Hedge{After: time.Minute})},
+		"hedged, with time for an attempt": {cluster.Hedging(cluster.Hedge{After: time.Second}), cluster.Retries(cluster.Retry{AttemptTimeout: time.Minute})},
+	} {
+		opts := append([]cluster.Option{cluster.Idempotent("echo"), cluster.Timeout(5 * time.Second), cluster.NoBreakers()}, more...)
+		bubble(t, three, opts, func(t *testing.T, f *fleet, c *cluster.Client) {
+			for _, n := range f.node {
+				n.slow(time.Hour)
+			}
+			for range 3 {
+				start := time.Now()
+				ctx := cluster.WithKey(context.Background(), "key")
+				err := echo(ctx, c)
+				if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took < 5*time.Second || took > 5*time.Second*65/64 {
+					t.Errorf("%s: %v after %v", name, err, took)
+				}
+				synctest.Wait()
+			}
+		})
+	}
 }
 
 func TestHedgesHaveABudgetAndAQuantile(t *testing.T) {

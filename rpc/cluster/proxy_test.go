@@ -1,0 +1,230 @@
+package cluster_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+)
+
+// This file holds servers over TCP with a bad network before them.
+
+// patience is how long a test waits for what must happen before it fails. It
+// is long, because it only passes when something is wrong.
+const patience = 30 * time.Second
+
+// eventually waits for a condition.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// noLeaks fails the test if it leaves goroutines behind.
+func noLeaks(t *testing.T) {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	t.Cleanup(func() {
+		for end := time.Now().Add(patience); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				stacks := make([]byte, 1<<20)
+				t.Errorf("goroutines: %d before, %d after\n%s", before, runtime.NumGoroutine(), stacks[:runtime.Stack(stacks, true)])
+				return
+			}
+		}
+	})
+}
+
+// station is a server behind a proxy.
+type station struct {
+	*proxy
+	server *rpc.Server
+	calls  atomic.Int64
+}
+
+// newStation starts a server, which answers echo, and its proxy.
+func newStation(t *testing.T, opts ...rpc.ServerOption) *station {
+	t.Helper()
+	s := &station{}
+	s.server = rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler))}, opts...)...)
+	method := rpc.Method{Name: "echo", Serve: func(_ context.Context, args, dst []byte) ([]byte, error) {
+		s.calls.Add(1)
+		return append(dst, args...), nil
+	}}
+	if err := s.server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{method}}); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		s.server.Serve(l)
+	}()
+	s.proxy = newProxy(t, l.Addr().String())
+	t.Cleanup(func() {
+		s.server.Close()
+		<-served
+	})
+	return s
+}
+
+// weather is what a proxy does to bytes.
+type weather int32
+
+const (
+	fair   weather = iota
+	slow           // bytes to the server come late
+	narrow         // few bytes pass in a second, in either direction
+	deaf           // what the server says is lost
+	void           // all is lost; connections are made
+	closed         // connections are refused, and those that stand are reset
+)
+
+// lateness is how late bytes are in slow weather.
+const lateness = 300 * time.Millisecond
+
+// proxy passes connections on to a server, as the weather is.
+type proxy struct {
+	target, address string
+	weather         atomic.Int32
+	work            sync.WaitGroup
+
+	mu    sync.Mutex
+	l     net.Listener // nil while closed
+	conns map[net.Conn]struct{}
+	over  chan struct{} // closed when the test ends
+}
+
+func newProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	p := &proxy{target: target, address: "127.0.0.1:0", conns: map[net.Conn]struct{}{}, over: make(chan struct{})}
+	p.open(t)
+	t.Cleanup(func() {
+		close(p.over)
+		p.close()
+		p.work.Wait()
+	})
+	return p
+}
+
+// open takes connections.
+func (p *proxy) open(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.mu.Lock()
+	p.l, p.address = l, l.Addr().String()
+	p.mu.Unlock()
+	p.work.Add(1)
+	go func() {
+		defer p.work.Done()
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			p.serve(c)
+		}
+	}()
+}
+
+// close refuses connections, and resets those that stand.
+func (p *proxy) close() {
+	p.mu.Lock()
+	if p.l != nil {
+		p.l.Close()
+		p.l = nil
+	}
+	p.mu.Unlock()
+	p.reset()
+}
+
+// reset ends the connections that stand without a goodbye.
+func (p *proxy) reset() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}
+}
+
+// change makes other weather.
+func (p *proxy) change(w weather) { p.weather.Store(int32(w)) }
+
+// serve passes one connection on.
+func (p *proxy) serve(c net.Conn) {
+	s, err := net.Dial("tcp", p.target)
+	if err != nil {
+		c.Close()
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.l == nil {
+		c.Close()
+		s.Close()
+		return
+	}
+	for _, x := range []net.Conn{c, s} {
+		p.conns[x] = struct{}{}
+	}
+	p.work.Add(2)
+	go p.pass(s, c, false)
+	go p.pass(c, s, true)
+}
+
+// pass passes bytes from one side to the other until either ends.
+func (p *proxy) pass(to, from net.Conn, answers bool) {
+	defer p.work.Done()
+	defer func() {
+		to.Close()
+		from.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.conns, to)
+		delete(p.conns, from)
+	}()
+	b := make([]byte, 32<<10)
+	for {
+		size := len(b)
+		if weather(p.weather.Load()) == narrow {
+			size = 16
+		}
+		n, err := from.Read(b[:size])
+		w := weather(p.weather.Load())
+		switch {
+		case w == slow && !answers:
+			p.pause(lateness)
+		case w == narrow:
+			p.pause(50 * time.Millisecond)
+		case w == void, w == deaf && answers:
+			n = 0
+		}
+		if _, failed := to.Write(b[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+// pause waits, unless the test ends.
+func (p *proxy) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-p.over:
+	}
+}
