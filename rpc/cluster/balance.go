@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"math/rand/v2"
+	"sort"
 	"sync/atomic"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -157,22 +158,51 @@ func gcd(a, b int) int {
 	return a
 }
 
+// shares draws addresses by weight.
+type shares struct {
+	set  []*Endpoint
+	sums []int // of the weights up to each; nil if all are equal
+}
+
+func newShares(set []*Endpoint) shares {
+	s := shares{set: set, sums: make([]int, len(set))}
+	sum, equal := 0, true
+	for i, e := range set {
+		share := e.Address().Share()
+		equal = equal && share == set[0].Address().Share()
+		sum += share
+		s.sums[i] = sum
+	}
+	if equal {
+		s.sums = nil
+	}
+	return s
+}
+
+// draw returns the index of an address.
+func (s *shares) draw() int {
+	if s.sums == nil {
+		return rand.IntN(len(s.set))
+	}
+	return sort.SearchInts(s.sums, 1+rand.IntN(s.sums[len(s.sums)-1]))
+}
+
 // LeastPending calls the address on which the fewest calls run for its weight. It looks at
 // all addresses, so for many PowerOfTwo is cheaper, and nearly as good.
 func LeastPending() Balancer { return leastPending{} }
 
 type leastPending struct{}
 
-func (leastPending) Build(set []*Endpoint) Picker { return leastPendingPicker(set) }
+func (leastPending) Build(set []*Endpoint) Picker { return &leastPendingPicker{newShares(set)} }
 
-type leastPendingPicker []*Endpoint
+type leastPendingPicker struct{ shares }
 
-func (l leastPendingPicker) Pick(p Pick) *Endpoint {
+func (l *leastPendingPicker) Pick(p Pick) *Endpoint {
 	var found *Endpoint
 	var least float64
-	start := rand.IntN(len(l)) // so that equal ones share
-	for i := range l {
-		e := l[(start+i)%len(l)]
+	start := l.draw() // so that idle ones share by weight
+	for i := range l.set {
+		e := l.set[(start+i)%len(l.set)]
 		if load := e.load(); (found == nil || load < least) && p.Usable(e) {
 			found, least = e, load
 		}
@@ -180,34 +210,29 @@ func (l leastPendingPicker) Pick(p Pick) *Endpoint {
 	return found
 }
 
-// PowerOfTwo draws two addresses and calls the one on which fewer calls run
+// PowerOfTwo draws two addresses, by weight, and calls the one on which fewer calls run
 // for its weight. It is the default: it keeps away from slow servers as LeastPending does, without looking at
 // all, and many clients do not all run to the same server.
 func PowerOfTwo() Balancer { return powerOfTwo{} }
 
 type powerOfTwo struct{}
 
-func (powerOfTwo) Build(set []*Endpoint) Picker { return powerOfTwoPicker(set) }
+func (powerOfTwo) Build(set []*Endpoint) Picker { return &powerOfTwoPicker{newShares(set)} }
 
-type powerOfTwoPicker []*Endpoint
+type powerOfTwoPicker struct{ shares }
 
-func (l powerOfTwoPicker) Pick(p Pick) *Endpoint {
-	n := len(l)
-	i := rand.IntN(n)
-	a := p.first(l, i)
-	if a == nil || n == 1 {
+func (l *powerOfTwoPicker) Pick(p Pick) *Endpoint {
+	i := l.draw()
+	a := p.first(l.set, i)
+	if a == nil || len(l.set) == 1 {
 		return a
 	}
-	b := p.first(l, (i+1+rand.IntN(n-1))%n)
-	if b == nil || b == a {
-		return a
+	j := l.draw()
+	if j == i {
+		j = (i + 1 + rand.IntN(len(l.set)-1)) % len(l.set)
 	}
-	// Equal loads are decided by weight, so that idle fleets keep to it, too.
-	switch x, y := a.load(), b.load(); {
-	case x < y:
-		return a
-	case y < x:
+	if b := p.first(l.set, j); b != nil && b.load() < a.load() {
 		return b
 	}
-	return a
+	return a // of equal ones the first, as it was drawn by weight
 }

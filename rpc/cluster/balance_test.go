@@ -113,6 +113,18 @@ func TestLeastPendingKeepsToWeights(t *testing.T) {
 	})
 }
 
+func TestIdleAddressesShareByWeight(t *testing.T) {
+	set := []resolve.Address{{Addr: "a", Weight: 300}, {Addr: "b", Weight: 100}, {Addr: "c", Weight: 100}}
+	for name, b := range map[string]cluster.Balancer{"least pending": cluster.LeastPending(), "power of two": cluster.PowerOfTwo()} {
+		weighted(t, set, []cluster.Option{cluster.Balance(b)}, func(t *testing.T, f *fleet, c *cluster.Client) {
+			call(t, c, 5000)
+			if n := f.counts(); n["a"] < 2700 || n["a"] > 3300 || n["b"] < 800 || n["c"] < 800 {
+				t.Errorf("%s: calls: %v", name, n)
+			}
+		})
+	}
+}
+
 // keyed makes one call for each key and returns the server of each.
 func keyed(t *testing.T, f *fleet, c *cluster.Client, keys int) []string {
 	t.Helper()

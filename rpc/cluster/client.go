@@ -203,7 +203,7 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 		if a.chosen != nil {
 			a.chosen(e)
 		}
-		t.err = c.on(ctx, call, a, l)
+		t.err = c.on(ctx, call, a, l, test)
 		end := c.now()
 		t.duration = time.Duration(end - now)
 		left := t.err != nil && (errors.Is(t.err, errLeft) || errors.Is(t.err, rpc.ErrClientClosed) && ctx.Err() == nil)
@@ -217,8 +217,22 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 	}
 }
 
-// on makes one attempt on a connection.
-func (c *Client) on(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane) error {
+// on makes one attempt on a connection. If what its caller has given panics, the attempt counts as given up.
+func (c *Client) on(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane, test bool) error {
+	finished := false
+	defer func() {
+		if !finished {
+			l.endpoint.breaker.leave(c.now(), Canceled, test)
+			l.done()
+		}
+	}()
+	err := c.invoke(ctx, call, a, l)
+	finished = true
+	return err
+}
+
+// invoke makes one attempt, with what goes with it.
+func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane) error {
 	if a.number > 1 {
 		ctx = rpc.WithHeader(ctx, AttemptHeader, attemptTexts[a.number-1])
 	}

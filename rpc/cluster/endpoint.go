@@ -89,9 +89,9 @@ func (e *Endpoint) Pending() int {
 	return int(n)
 }
 
-// load is Pending for a unit of weight, with the call that is about to be made.
+// load is Pending for a unit of weight.
 func (e *Endpoint) load() float64 {
-	return float64(e.Pending()+1) / float64(e.address.Load().Share())
+	return float64(e.Pending()) / float64(e.address.Load().Share())
 }
 
 // lane returns the connection with the fewest calls, nil if there is none, and

@@ -43,8 +43,8 @@ type hedged struct {
 	call   *rpc.Invocation
 	shared rpc.Invocation // call, guarded
 	timer  *time.Timer    // of the second attempt
-	own    ending         // the context of the first attempt, where package context's costs too much
-	ended  bool           // own is used
+	own    *ending        // the context of the first attempt, where package context's costs too much; nil if it is one of those
+	open   chan struct{}  // for own, and never closed while h is used again
 	notice func(*Endpoint)
 	append func([]byte) ([]byte, error)
 	result func([]byte) error
@@ -96,7 +96,7 @@ func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation) *hedged {
 	if h == nil {
 		h = &hedged{client: c}
 		h.notice, h.append, h.result = h.chosen, h.appendArgs, h.readResult
-		h.own.done = make(chan struct{})
+		h.open = make(chan struct{})
 	}
 	h.ctx, h.call, h.shared = ctx, call, *call
 	h.shared.AppendArgs, h.shared.ReadResult = h.append, h.result
@@ -105,8 +105,8 @@ func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation) *hedged {
 
 // reuse gives h back, whose second attempt was never due: nobody else knows h.
 func (h *hedged) reuse() {
-	h.ctx, h.call, h.shared, h.own.Context = nil, nil, rpc.Invocation{}, nil
-	h.over, h.read, h.first, h.cancel[0], h.ended = false, false, nil, nil, false
+	h.ctx, h.call, h.shared, h.own = nil, nil, rpc.Invocation{}, nil
+	h.over, h.read, h.first, h.cancel[0] = false, false, nil, nil
 	h.client.hedged.Put(h)
 }
 
@@ -116,8 +116,8 @@ func (h *hedged) firstContext(fixed bool, delay time.Duration) (context.Context,
 	if !fixed || len(o.interceptors) > 0 || o.retry.AttemptTimeout > 0 || o.timeout > 0 && delay >= o.timeout {
 		return context.WithCancel(h.ctx)
 	}
-	h.own.Context, h.ended = h.ctx, true
-	return &h.own, h.own.end
+	h.own = &ending{Context: h.ctx, done: h.open} // which somebody may keep, so it is not used again
+	return h.own, h.own.end
 }
 
 // invokeHedged makes a call with a second attempt after delay. fixed says that ctx ends only by
@@ -132,7 +132,7 @@ func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, start i
 		h.timer.Reset(delay)
 	}
 	first := c.try(inner, &h.shared, &attempt{number: 1, start: start, chosen: h.notice})
-	if !h.ended {
+	if h.own == nil {
 		defer cancel()
 	}
 	if h.timer.Stop() && first.err == nil {
@@ -195,7 +195,7 @@ func (h *hedged) runSecond() {
 	}
 	defer c.work.Done()
 	h.mu.Lock()
-	if h.ended && !h.over { // the call is slow: from now on its end is watched
+	if h.own != nil && !h.over { // the call is slow: from now on its end is watched
 		h.unwatch = context.AfterFunc(h.ctx, h.own.end)
 	}
 	if h.over || h.first == nil || !c.hedgeBudget.take(c.now(), c.firsts()) {
