@@ -187,7 +187,7 @@ func Hedging(h Hedge) Option {
 	return func(o *options) { o.hedge = &h }
 }
 
-// Idempotent names methods that may run more than once for one call.
+// Idempotent names methods that may run more than once for one call. generic.Idempotent finds them by annotations of a schema.
 func Idempotent(methods ...string) Option {
 	return func(o *options) {
 		for _, m := range methods {
@@ -196,7 +196,7 @@ func Idempotent(methods ...string) Option {
 	}
 }
 
-// IdempotentFunc is asked beside [Idempotent], for instance by annotations of a schema. It must not wait.
+// IdempotentFunc is asked beside [Idempotent], and must not wait.
 func IdempotentFunc(f func(call *rpc.Invocation) bool) Option {
 	return func(o *options) { o.idempotentFunc = f }
 }
