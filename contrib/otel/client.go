@@ -37,8 +37,12 @@ func (c *client) methodsOf(to rpc.Target) *methods {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	kind := trace.SpanKindClient
+	if c.over {
+		kind = trace.SpanKindInternal
+	}
 	if found = c.targets[to.Address]; found == nil {
-		found = &methods{legacy: c.legacy, kind: trace.SpanKindClient, to: serverOf(to), known: map[methodKey]*method{}}
+		found = &methods{legacy: c.legacy, kind: kind, to: serverOf(to), known: map[methodKey]*method{}}
 		c.targets[to.Address] = found
 	}
 	return found
@@ -66,7 +70,7 @@ func (c *client) begin(ctx context.Context, service, name string, to rpc.Target)
 	b.method = c.methodsOf(to).of(nameOf(to.Dialect, service, name), true)
 	b.inner, b.span = c.tracer.Start(ctx, b.method.span, b.method.start...)
 	sent := outgoing{b.inner}
-	if carries(to.Dialect) || to.Dialect == transport.Unknown { // a Caller of several dialects does not say which
+	if !c.over && (carries(to.Dialect) || to.Dialect == transport.Unknown) { // a Caller of several dialects does not say which
 		c.propagator.Inject(b.inner, &sent)
 	}
 	b.ctx = sent.ctx

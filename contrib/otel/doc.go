@@ -39,6 +39,12 @@
 // own, and a service that starts a new trace on purpose must not have the old one leak past it. Framed and unframed messages
 // have no headers: behind them a new trace begins.
 //
+// A cluster of servers (package cluster) may make several attempts of one call. Each gets a span by
+//
+//	calls := rpc.Intercepted(cluster, rpc.Target{Service: "Shop"}, otelthrum.Interceptor(otelthrum.OverAttempts()))
+//
+// around the cluster and the option [Attempts]("Shop") in it.
+//
 // What holds the pieces together is the context: a handler passes its own on to
 // the clients that it calls; a callback takes it from its Responder.
 package otelthrum

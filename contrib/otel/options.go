@@ -18,6 +18,7 @@ type options struct {
 	propagator propagation.TextMapPropagator
 	legacy     bool
 	exceptions bool
+	over       bool // attempts, which have spans of their own
 }
 
 func newOptions(opts []Option) options {
@@ -52,6 +53,10 @@ func Propagator(p propagation.TextMapPropagator) Option { return func(o *options
 
 // Legacy uses the names and units of the semantic conventions v1.37.0.
 func Legacy() Option { return func(o *options) { o.legacy = true } }
+
+// OverAttempts is for the interceptor of calls whose attempts have spans of their own, by [Attempts]: its spans are
+// of the kind internal, and it leaves it to the attempts to carry the trace to a server.
+func OverAttempts() Option { return func(o *options) { o.over = true } }
 
 // ExceptionsAreErrors makes declared exceptions and business statuses errors of spans and
 // measurements, with the types "exception" and "biz_status".

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +22,8 @@ import (
 
 	otelthrum "github.com/thrum-rpc/thrum/contrib/otel"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/cluster"
+	"github.com/thrum-rpc/thrum/rpc/resolve"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 )
 
@@ -470,3 +473,54 @@ func BenchmarkCall(b *testing.B) {
 type doneCaller struct{}
 
 func (doneCaller) Invoke(context.Context, *rpc.Invocation) error { return nil }
+
+func TestEveryAttemptOfAClusterHasASpan(t *testing.T) {
+	caller, server := newProcess(), newProcess()
+	var calls atomic.Int32
+	overloaded := func(rpc.CallInfo) error {
+		if calls.Add(1) == 1 {
+			return errors.New("come again")
+		}
+		return nil
+	}
+	address := serve(t, []rpc.Method{empty("Buy", func(context.Context) error { return nil })},
+		otelthrum.Server(server.opts...), rpc.Overloaded(overloaded))
+	fleet, err := cluster.New(resolve.Static(resolve.Address{Addr: address, Zone: "a"}), cluster.Dial(rpc.TTHeader()),
+		cluster.Idempotent("Buy"), cluster.Timeout(patience), otelthrum.Attempts("Shop", caller.opts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fleet.Close()
+	whole := rpc.Intercepted(fleet, rpc.Target{Service: "Shop"}, otelthrum.Interceptor(append(caller.opts, otelthrum.OverAttempts())...))
+	if err := call(t.Context(), whole, "Buy"); err != nil {
+		t.Fatal(err)
+	}
+	parent := caller.span(t, trace.SpanKindInternal)
+	if parent.Name != "Shop/Buy" || parent.Status.Code != codes.Unset {
+		t.Errorf("%s %v", parent.Name, parent.Status)
+	}
+	var attempts tracetest.SpanStubs
+	for _, s := range caller.spans.GetSpans() {
+		if s.SpanKind == trace.SpanKindClient {
+			attempts = append(attempts, s)
+		}
+	}
+	if len(attempts) != 2 {
+		t.Fatalf("%d attempts", len(attempts))
+	}
+	for i, want := range []string{"refused Error error.type=LOADSHEDDING rpc.response.status_code=11", "succeeded Unset"} {
+		m := attributesOf(attempts[i])
+		if got := m["thrum.outcome"] + " " + said(attempts[i]); got != want || m["thrum.attempt"] != fmt.Sprint(i+1) || m["thrum.zone"] != "a" {
+			t.Errorf("attempt %d: %s, %v", i+1, got, m)
+		}
+		if attempts[i].Parent.SpanID() != parent.SpanContext.SpanID() {
+			t.Errorf("attempt %d is not linked", i+1)
+		}
+	}
+	if served := server.span(t, trace.SpanKindServer); served.Parent.SpanID() != attempts[1].SpanContext.SpanID() {
+		t.Error("the call that was served is not linked to its attempt")
+	}
+	if points, _ := caller.measured(t, "rpc.client.call.duration"); len(points) != 1 || points[0].count != 1 {
+		t.Errorf("measured %v, want one call", points)
+	}
+}
