@@ -69,7 +69,7 @@ func (p engines) agree(v mem.Pointer) error {
 			return errors.Join(errors.New("the faults differ"), err, wantErr)
 		}
 		if err == nil && string(got) != string(front)+string(want) {
-			return errors.New("the bytes differ")
+			return fmt.Errorf("the bytes differ at capacity %d:\n got %x\nwant %x%x", capacity, got, front, want)
 		}
 		if err != nil && len(got) != len(front) {
 			return errors.New("a fault does not give back what was there")

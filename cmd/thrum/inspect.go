@@ -26,7 +26,7 @@ func inspectCommand() *command {
 			"arguments or, with --result, its result. What cannot be read is shown up to the\n" +
 			"fault, with exit code 1; what does not fit the IDL is marked with !.\n" +
 			"--plan shows the programs that encode and decode a type, for the Go struct that\n" +
-			"\"thrum gen\" would write for it.",
+			"\"thrum gen\" would write for it, and --asm the machine code of one of them.",
 		examples: []string{
 			"thrum inspect message.bin",
 			"echo 0b000100000002686900 | thrum inspect --hex",
@@ -34,6 +34,7 @@ func inspectCommand() *command {
 			"thrum inspect order.bin --idl shop.thrift --type Order",
 			"thrum inspect order.pb --idl shop.proto --type Order",
 			"thrum inspect --plan --job decode --idl shop.thrift --type Order",
+			"thrum inspect --asm amd64 --job encode --idl shop.thrift --type Order",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			var f inspectFlags
@@ -54,6 +55,7 @@ type inspectFlags struct {
 	hex      bool
 	base64   bool
 	plan     bool
+	asm      string
 	job      string
 	maxBytes int
 	maxParts int
@@ -71,7 +73,8 @@ func (f *inspectFlags) declare(fs *flag.FlagSet) {
 	fs.BoolVar(&f.hex, "hex", false, "the input is hexadecimal text")
 	fs.BoolVar(&f.base64, "base64", false, "the input is base64")
 	fs.BoolVar(&f.plan, "plan", false, "show the programs of a type instead")
-	fs.StringVar(&f.job, "job", "", "with --plan, only this `job`: encode, size or decode")
+	fs.StringVar(&f.asm, "asm", "", "show the machine code of a type for this `processor` instead, without its extensions: amd64 or arm64")
+	fs.StringVar(&f.job, "job", "", "with --plan or --asm, only this `job`: encode, size or decode")
 	fs.IntVar(&f.maxBytes, "max-bytes", 1<<20, "show at most this many bytes of text, 0 for all")
 	fs.IntVar(&f.maxParts, "max-parts", 100, "show at most this many `elements` of each list, set and map, 0 for all")
 	fs.IntVar(&f.maxText, "max-text", 80, "show at most this many `bytes` of each string, 0 for all")
@@ -92,6 +95,9 @@ func (f *inspectFlags) run(env *environment, args []string) error {
 	}
 	if err := f.schema(env, &o); err != nil {
 		return err
+	}
+	if f.asm != "" {
+		return f.showCode(env.stdout, o, len(args))
 	}
 	if f.plan {
 		return f.showPlan(env.stdout, o.Struct, len(args))
@@ -126,7 +132,7 @@ func (f *inspectFlags) formatOption() (o inspect.Format, err error) {
 // schema finds what the IDL says of the input.
 func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
 	if f.idl.path == "" {
-		if f.idl.name != "" || f.method != "" || f.plan {
+		if f.idl.name != "" || f.method != "" || f.plan || f.asm != "" {
 			return usageError("--idl is missing: it names the .thrift file")
 		}
 		return nil
@@ -139,7 +145,7 @@ func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
 		return err
 	}
 	if isProto(f.idl.path) {
-		if f.method != "" || f.plan || o.Format.Protocol != 0 && o.Format.Protocol != inspect.Protobuf {
+		if f.method != "" || f.plan || f.asm != "" || o.Format.Protocol != 0 && o.Format.Protocol != inspect.Protobuf {
 			return usageError("a .proto file goes with --type, and with --format protobuf or auto")
 		}
 		o.Format.Protocol = inspect.Protobuf

@@ -79,6 +79,26 @@ func TestInspectShowsPrograms(t *testing.T) {
 	expect(t, exitUsage, args[:4]...)
 }
 
+func TestInspectShowsMachineCode(t *testing.T) {
+	atRoot(t)
+	args := []string{"inspect", "--idl", "examples/shop/shop.thrift", "--type", "Line", "--asm"}
+	for _, processor := range []string{"amd64", "arm64"} {
+		text, _ := expect(t, exitOK, append(args, processor)...)
+		if !strings.HasPrefix(text, "encode, ") || !strings.Contains(text, " bytes of "+processor+":\n    0  ") || !strings.Contains(text, "  ret") {
+			t.Errorf("%s: %s", processor, text)
+		}
+		if compact, _ := expect(t, exitOK, append(args, processor, "--format", "compact", "--job", "encode")...); compact == text {
+			t.Errorf("%s: both protocols have the same code", processor)
+		}
+	}
+	if text, _ := expect(t, exitOK, append(args, "amd64", "--job", "size")...); text != "size: no machine code: the interpreter runs size programs\n" {
+		t.Errorf("%s", text)
+	}
+	expect(t, exitUsage, append(args, "z80")...)
+	expect(t, exitUsage, append(args, "amd64", "a file")...)
+	expect(t, exitUsage, "inspect", "--idl", "examples/shop/shop.thrift", "--asm", "amd64")
+}
+
 func TestInspectShowsProtobuf(t *testing.T) {
 	idl := []string{"--idl", protoIDL(t), "--type", "Address", "--hex"}
 	show := func(stdin string, args ...string) (int, string) {

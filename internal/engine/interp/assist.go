@@ -62,14 +62,18 @@ func (e *encoder) Field(b []byte, proc, k int, base mem.Pointer, depth int) ([]b
 		}
 	}
 	if e.compact != 0 {
-		return e.compactField(b, op, at, e.last(proc, k, base), depth)
+		return e.compactField(b, op, at, e.Last(proc, k, base), depth)
 	}
 	b = append(b, byte(op.Head>>16), byte(op.Head>>8), byte(op.Head))
 	return e.value(b, op, at, depth-1)
 }
 
-// last returns the id of the field that is written before the k-th, 0 for none.
-func (e *encoder) last(proc, k int, base mem.Pointer) int16 {
+// Last returns the id of the field that is written before the k-th, 0 for
+// none. It is known for the compact protocol, which needs it.
+func (e *encoder) Last(proc, k int, base mem.Pointer) int16 {
+	if e.compact == 0 {
+		return 0
+	}
 	ops := e.lowered(proc)
 	for _, op := range slices.Backward(ops[:k]) {
 		if op.Flags&conditional == 0 || e.present(&op, base) != nil {
@@ -100,7 +104,7 @@ func (e *encoder) End(b []byte, proc int, base mem.Pointer, depth int) ([]byte, 
 			b = append(b, kept...)
 		} else {
 			var n int
-			if b, n = e.compact.AppendFieldsFromBinary(b, kept, e.last(proc, len(p.Ops), base), depth); n != len(kept) {
+			if b, n = e.compact.AppendFieldsFromBinary(b, kept, e.Last(proc, len(p.Ops), base), depth); n != len(kept) {
 				return b, diag.NewFault(diag.InvalidValue, len(b), "unknown fields that the protocol cannot hold")
 			}
 		}

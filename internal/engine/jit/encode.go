@@ -33,6 +33,13 @@ const (
 	wordTo              // out: the op behind those that the driver is to write
 	wordIndex           // in and out: the element of the list wordOp that is not written, -1 outside of lists
 	wordCount           // in and out: the number of the list's elements
+	wordLast            // in and out: the id of the field before, in the compact protocol
+
+	// What follows is for the code alone.
+	wordAsideOut
+	wordAsideEnd
+	wordKeep
+	wordRun
 )
 
 // The statuses.
@@ -104,9 +111,6 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 func declined(p *plan.Program, o engine.EncodeOptions) string {
 	if !Supported() {
 		return "no machine code on this platform"
-	}
-	if o.Compact != 0 {
-		return "the compact protocol is not compiled"
 	}
 	for _, proc := range p.Procs {
 		if proc.Union && o.CheckUnion {
@@ -218,6 +222,7 @@ func (e *encoder) leave(p *interp.Parts, b []byte, proc int, base mem.Pointer, d
 			return b, f
 		}
 	}
+	block[wordLast] = uint64(int64(p.Last(proc, to, base)))
 	block[wordResume] = uint64(u.resume[to])
 	return b, nil
 }

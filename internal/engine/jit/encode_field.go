@@ -12,6 +12,11 @@ type piece struct {
 	text []byte
 	code plan.Code // 0 for text
 	off  int32     // of the value from the base
+
+	// In the compact protocol:
+	varint bool       // the value is a varint
+	head   *fieldHead // not the value, but the header of the op with id
+	id     int16
 }
 
 // run is what is written behind one comparison: pieces of fixed size, then at
@@ -23,6 +28,10 @@ type run struct {
 	text   bool  // there is a text, whose header is the last piece
 	off    int32 // of the text from the base
 	tail   bool  // a STOP follows the text
+
+	// In the compact protocol:
+	varies bool  // size is not all that the pieces take
+	bound  int32 // what they take beyond it at most
 }
 
 func (r *run) bytes(b ...byte) {
@@ -39,19 +48,27 @@ func (r *run) value(c plan.Code, off int32) {
 	r.size += int32(c.Width())
 }
 
-func (r *run) header(op *plan.Op) {
-	if op.Flags&plan.Header != 0 {
+// header adds op's header; off is the place of its value.
+func (g *encodeGenerator) header(r *run, op *plan.Op, off int32) {
+	switch {
+	case op.Flags&plan.Header == 0:
+	case g.opts.Compact != 0:
+		g.compactHeader(r, op, off)
+	default:
 		r.bytes(byte(op.Head>>16), byte(op.Head>>8), byte(op.Head))
 	}
 }
 
 // add adds op's value, which lies at off from the base.
-func (r *run) add(op *plan.Op, off int32) {
-	r.header(op)
-	if op.Code == plan.String || op.Code == plan.Binary {
+func (g *encodeGenerator) add(r *run, op *plan.Op, off int32) {
+	g.header(r, op, off)
+	switch {
+	case op.Code == plan.String || op.Code == plan.Binary:
 		r.text, r.off = true, off
-	} else {
+	case g.opts.Compact == 0:
 		r.value(op.Code, off)
+	case op.Code != plan.Bool: // whose header is all
+		g.compactValue(r, op.Code, off)
 	}
 	r.ops++
 }
@@ -73,11 +90,14 @@ const longestRun = 1 << 12
 func (g *encodeGenerator) gather(p *plan.Proc, k int, off int32) *run {
 	r := new(run)
 	for ; k < len(p.Ops) && !r.text && r.size < longestRun; k++ {
+		if g.opts.Compact != 0 && r.size+r.bound > longestCompactRun-32 {
+			break
+		}
 		op := &p.Ops[k]
 		if op.Flags&(plan.Deref|plan.Optional|plan.Default) != 0 || op.Code.Width() == 0 && op.Code != plan.String && op.Code != plan.Binary {
 			break
 		}
-		r.add(op, off+int32(op.Off))
+		g.add(r, op, off+int32(op.Off))
 	}
 	return r
 }
@@ -85,6 +105,16 @@ func (g *encodeGenerator) gather(p *plan.Proc, k int, off int32) *run {
 // run writes a run whose values lie at offsets from base, which is rBase or rA.
 func (g *encodeGenerator) run(r *run, base asm.Reg, x exits) {
 	m := g.m
+	if g.opts.Compact != 0 {
+		if r.text {
+			x = g.beginAgain(x)
+		}
+		g.compactRun(r, base, x)
+		if r.text {
+			g.compactText(r.off, r.tail, base, x)
+		}
+		return
+	}
 	if !r.text {
 		m.AddImm(rNew, rOut, r.size)
 		m.Branch(asm.HI, rNew, rEnd, x.room)
@@ -178,6 +208,7 @@ func (g *encodeGenerator) field(op *plan.Op, off int32, next asm.Label, x exits)
 	m := g.m
 	off += int32(op.Off)
 	base := rBase
+	defer g.keepLast(op)
 	switch {
 	case op.Flags&plan.Deref != 0:
 		m.Load(asm.W64, rA, rBase, off)
@@ -199,7 +230,7 @@ func (g *encodeGenerator) field(op *plan.Op, off int32, next asm.Label, x exits)
 		g.list(op, off, x)
 	default:
 		var r run
-		r.add(op, off)
+		g.add(&r, op, off)
 		g.run(&r, base, x)
 	}
 }
@@ -220,7 +251,7 @@ func (g *encodeGenerator) skipDefault(op *plan.Op, off int32, next asm.Label) {
 func (g *encodeGenerator) constants(op *plan.Op, x exits) {
 	if op.Flags&plan.Header != 0 {
 		var r run
-		r.header(op)
+		g.header(&r, op, 0)
 		g.run(&r, rBase, x)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file generates the code of lists and sets.
@@ -17,6 +18,8 @@ func (g *encodeGenerator) list(op *plan.Op, off int32, x exits) {
 	done := g.m.Label()
 	g.m.BranchImm(asm.EQ, rLen, 0, done)
 	switch {
+	case elem.Code.Width() > 0 && g.opts.Compact != 0:
+		g.compactNumbers(elem.Code, x, false)
 	case elem.Code.Width() > 0:
 		g.numbers(elem.Code, x)
 	case elem.Code == plan.String, elem.Code == plan.Binary:
@@ -34,8 +37,12 @@ func (g *encodeGenerator) listHeader(op, elem *plan.Op, off int32, x exits) {
 	m.Load(asm.W64, rLen, rBase, off+8)
 	m.Load(asm.W64, rSrc, rBase, off)
 	g.checkSlice()
+	if g.opts.Compact != 0 {
+		g.compactListHeader(op, elem, x)
+		return
+	}
 	var r run
-	r.header(op)
+	g.header(&r, op, 0)
 	r.bytes(byte(elem.Wire))
 	m.AddImm(rNew, rOut, r.size+4)
 	m.Branch(asm.HI, rNew, rEnd, x.room)
@@ -80,6 +87,13 @@ func (g *encodeGenerator) copyNumbers(c plan.Code) {
 		m.AddImm(rLen, rLen, -1)
 		m.BranchImm(asm.NE, rLen, 0, loop)
 	case plan.Bool, plan.I8:
+		m.Copy(rDst, rSrc, rLen)
+	case plan.Double:
+		if g.opts.Compact != compact.Apache {
+			m.SwapCopy(asm.W64, rDst, rSrc, rLen)
+			return
+		}
+		m.ShlImm(rLen, rLen, 3)
 		m.Copy(rDst, rSrc, rLen)
 	case plan.UUID:
 		m.ShlImm(rLen, rLen, 4)
@@ -157,7 +171,8 @@ func (g *encodeGenerator) unitList(k int, op *plan.Op, next asm.Label) {
 	}
 	x := g.unitExits(k, k+1)
 	g.listHeader(op, elem, off, x)
-	m.BranchImm(asm.EQ, rLen, 0, next)
+	written := m.Label()
+	m.BranchImm(asm.EQ, rLen, 0, written)
 	m.Store(asm.W64, rBlock, 8*wordCount, rLen)
 
 	// Behind an element, and here from the driver: rSrc and rLen are loaded anew, and must be what they were.
@@ -168,15 +183,20 @@ func (g *encodeGenerator) unitList(k int, op *plan.Op, next asm.Label) {
 	m.Jump(start)
 	m.Bind(again)
 	m.Load(asm.W64, rA, rBlock, 8*wordIndex)
-	m.BranchMem(asm.HS, rA, rBlock, 8*wordCount, next)
+	m.BranchMem(asm.HS, rA, rBlock, 8*wordCount, written)
 	m.Load(asm.W64, rLen, rBase, off+8)
 	m.BranchMem(asm.NE, rLen, rBlock, 8*wordCount, g.fault)
 	m.Load(asm.W64, rSrc, rBase, off)
 	m.BranchImm(asm.EQ, rSrc, 0, g.fault)
 	m.Bind(start) // rA is the index
 	switch {
+	case g.opts.Compact != 0 && compactVaries(elem.Code):
+		m.Sub(rLen, rLen, rA)
+		m.MulImm(rA, rA, int32(op.Size))
+		m.Add(rSrc, rSrc, rA)
+		g.compactNumbers(elem.Code, exits{g.room, g.assist}, true)
 	case elem.Code.Width() > 0:
-		g.unitNumbers(elem.Code, next)
+		g.unitNumbers(elem.Code, written)
 	case elem.Code == plan.String || elem.Code == plan.Binary:
 		m.Mov(rC, rA)
 		m.MulImm(rA, rA, int32(op.Size))
@@ -212,6 +232,8 @@ func (g *encodeGenerator) unitList(k int, op *plan.Op, next asm.Label) {
 		m.Load(asm.W64, rBase, rFrame, slots)
 		g.freeSlots(3)
 	}
+	m.Bind(written)
+	g.keepLast(op)
 	g.up()
 }
 

@@ -48,6 +48,10 @@ type encodeGenerator struct {
 	weights []int         // by procedure: its ops with all that is inlined
 	active  []bool        // by procedure: it is being inlined
 
+	heads  map[*plan.Op]fieldHead // in the compact protocol
+	last   place                  // of the id of the field before
+	varint asm.Label              // the code of long varints; noLabel in the binary protocol
+
 	slots   int // of the procedure at hand that are in use
 	most    int // slots that a procedure uses
 	depth   int // levels below the procedure at hand
@@ -74,11 +78,22 @@ func newEncodeGenerator(m asm.Machine, p *plan.Program, o engine.EncodeOptions) 
 	return g
 }
 
+// place is a word in memory.
+type place struct {
+	base asm.Reg
+	off  int32
+}
+
 // generate returns the code, or why there is none.
 func (g *encodeGenerator) generate() ([]byte, string) {
 	g.findDriven()
 	g.room, g.assist, g.fault = g.m.Label(), g.m.Label(), g.m.Label()
 	g.entry()
+	if g.opts.Compact != 0 {
+		g.compactHeads()
+		g.varint = g.m.Label()
+		g.varintCode()
+	}
 	for i, proc := range g.prog.Procs {
 		if proc.IsStruct() {
 			g.unit(i)
@@ -106,7 +121,7 @@ func (g *encodeGenerator) generate() ([]byte, string) {
 const mostCode = 1 << 20
 
 // levels returns how many calls of procedures the stack has room for, beside a unit.
-func (g *encodeGenerator) levels() int { return asm.StackSize/(8*g.most) - 1 }
+func (g *encodeGenerator) levels() int { return (asm.StackSize-asideSize)/(8*g.most) - 1 }
 
 // findDriven finds what may hold maps: those are the driver's, and so is what
 // leads to them.
@@ -220,6 +235,7 @@ func (g *encodeGenerator) unit(proc int) {
 	}
 	g.resume[proc] = labels
 	g.active[proc] = true
+	g.last = place{rBlock, 8 * wordLast}
 	reached := make([]bool, len(labels))
 	for k := 0; k < len(p.Ops); {
 		g.m.Bind(labels[k])
@@ -238,20 +254,28 @@ func (g *encodeGenerator) unit(proc int) {
 		g.run(r, rBase, x)
 		if finished {
 			g.done()
+		} else {
+			g.keepLast(&p.Ops[k+r.ops-1])
 		}
 		k += r.ops
 	}
 	g.unitEnd(p, labels[len(p.Ops)])
-	for _, f := range g.cold {
-		f()
-	}
-	g.cold = g.cold[:0]
+	g.emitCold()
 	for k, ok := range reached[:len(p.Ops)] {
 		if !ok {
 			labels[k] = noLabel
 		}
 	}
 	g.active[proc] = false
+}
+
+// emitCold makes what runs rarely, which may make more of that.
+func (g *encodeGenerator) emitCold() {
+	for len(g.cold) > 0 {
+		f := g.cold[0]
+		g.cold = g.cold[1:]
+		f()
+	}
 }
 
 // done leaves because the struct is written.
@@ -348,11 +372,21 @@ func (g *encodeGenerator) body(proc int) {
 	g.active[proc] = false
 	g.m.Load(asm.W64, rB, rFrame, 0)
 	g.m.JumpReg(rB)
+	g.emitCold()
 }
 
 // fields writes a struct that lies at off from the base, below a unit's field.
 func (g *encodeGenerator) fields(proc int, off int32) {
 	p := g.prog.Procs[proc]
+	if g.dynamic(p) {
+		outer := g.last
+		g.last = place{rFrame, g.takeSlots(1)}
+		g.m.StoreImm(asm.W64, rFrame, g.last.off, 0)
+		defer func() {
+			g.freeSlots(1)
+			g.last = outer
+		}()
+	}
 	x := exits{g.room, g.assist}
 	for k := 0; k < len(p.Ops); {
 		r := g.gather(p, k, off)
@@ -363,6 +397,7 @@ func (g *encodeGenerator) fields(proc int, off int32) {
 				return
 			}
 			g.run(r, rBase, x)
+			g.keepLast(&p.Ops[k-1])
 			continue
 		}
 		next := g.m.Label()

@@ -7,4 +7,6 @@ import (
 )
 
 // newMachine returns a machine for this processor.
-func newMachine() asm.Machine { return amd64.New(amd64.Features{AVX2: enter.AVX2()}) }
+func newMachine() asm.Machine {
+	return amd64.New(amd64.Features{AVX2: enter.AVX2(), PDEP: enter.PDEP()})
+}

@@ -320,6 +320,32 @@ func TestStackHoldsWhatIsStored(t *testing.T) {
 	}
 }
 
+func TestSpreadPutsSevenBitsIntoEachByte(t *testing.T) {
+	needsMachine(t)
+	s, ok := newMachine().(interface{ Spread(d, s asm.Reg) bool })
+	if !ok || !s.Spread(asm.R1, asm.R1) {
+		t.Skip("no instruction for it here")
+	}
+	for _, x := range numbers {
+		for _, r := range []asm.Reg{asm.R1, asm.R8, asm.R11} {
+			block := enter.Block{x}
+			runCode(t, &block, nil, nil, func(m asm.Machine) {
+				m.Load(asm.W64, asm.R9, asm.R0, 0)
+				m.(interface{ Spread(d, s asm.Reg) bool }).Spread(r, asm.R9)
+				m.Store(asm.W64, asm.R0, 8, r)
+				m.Exit(0)
+			})
+			want := uint64(0)
+			for i := range 8 {
+				want |= x >> (7 * i) & 0x7f << (8 * i)
+			}
+			if block[1] != want {
+				t.Errorf("%#x becomes %#x, want %#x", x, block[1], want)
+			}
+		}
+	}
+}
+
 func TestALabelThatIsNeverBoundIsAnError(t *testing.T) {
 	needsMachine(t)
 	m := newMachine()

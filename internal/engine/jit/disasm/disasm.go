@@ -18,9 +18,20 @@ func AMD64(code []byte) (string, error) {
 		if bytes.HasPrefix(rest, []byte{0xc5, 0xf8, 0x77}) { // which the disassembler takes for a byte longer
 			return "vzeroupper", 3, nil
 		}
+		if len(rest) >= 5 && rest[0] == 0xc4 && rest[1]&0x1f == 2 && rest[2]&0x87 == 0x83 && rest[3] == 0xf5 && rest[4] >= 0xc0 { // which it does not know
+			return fmt.Sprintf("pdep %s, %s, %s", wide(rest[4]>>3&7, rest[1]&0x80 == 0), wide(^rest[2]>>3&7, rest[2]&0x40 == 0), wide(rest[4]&7, rest[1]&0x20 == 0)), 5, nil
+		}
 		inst, err := x86asm.Decode(rest, 64)
 		return x86asm.IntelSyntax(inst, uint64(at), nil), inst.Len, err
 	})
+}
+
+// wide returns the name of a 64-bit register.
+func wide(n byte, high bool) string {
+	if high {
+		n += 8
+	}
+	return strings.ToLower((x86asm.RAX + x86asm.Reg(n)).String())
 }
 
 // ARM64 is AMD64 for arm64.

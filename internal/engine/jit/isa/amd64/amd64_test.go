@@ -150,6 +150,22 @@ func TestBulkCopiesAreWhatADisassemblerReads(t *testing.T) {
 	}
 }
 
+func TestSpreadIsWhatADisassemblerReads(t *testing.T) {
+	if New(Features{}).Spread(asm.R1, asm.R1) {
+		t.Error("a processor without PDEP has it")
+	}
+	m := New(Features{PDEP: true})
+	for _, r := range []asm.Reg{asm.R1, asm.R9} {
+		m.Spread(r, asm.R10)
+		m.Spread(asm.R10, r)
+	}
+	code, err := m.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "spread.txt", disassemble(t, code))
+}
+
 // withoutMasks puts one-byte instructions in the place of constants.
 func withoutMasks(code []byte) []byte {
 	out := []byte(string(code))
