@@ -49,6 +49,8 @@ type Client struct {
 	closed bool
 	conn   *clientConn // that new calls use; nil if one must be made
 	conns  map[*clientConn]struct{}
+
+	streams clientStreams
 }
 
 // Dial connects to a server. network and address are those of net.Dial, such
@@ -94,6 +96,7 @@ func (c *Client) Close() error {
 	for cc := range conns {
 		cc.fail(StageRead, ErrClientClosed)
 	}
+	c.streams.close()
 	if c.http != nil {
 		c.endPosting()
 		c.http.Close()

@@ -122,6 +122,9 @@ func (c *serverConn) retire() {
 func (c *serverConn) drain() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.streams != nil {
+		go c.streams.Leave(c.srv.opt.quiet)
+	}
 	if c.handed { // its replies say so
 		return
 	}
@@ -143,6 +146,9 @@ func (c *serverConn) hurry() {
 		c.wake()
 	}
 	c.finish()
+	if c.streams != nil {
+		go c.streams.Drain()
+	}
 }
 
 // wake makes the loop look whether the connection is to end, if it waits for

@@ -274,6 +274,10 @@ func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
 		call.name = string(bareName(m.Name))
 		return refusal{cause: RefusedMethod, exception: unknown}
 	}
+	if method.form == formStream {
+		call.name = method.Name
+		return refusal{cause: RefusedMethod, exception: exceptionf(UnknownMethod, "method %q streams, and is called so", clip(m.Name))}
+	}
 	call.method, call.name = method, method.Name
 	call.oneway = call.oneway || method.Oneway
 	return refusal{}

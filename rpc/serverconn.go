@@ -17,6 +17,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttstream"
 )
 
 // This file holds the reading half of a server's connection: it turns bytes
@@ -104,7 +105,9 @@ type serverConn struct {
 	dead      bool  // nothing more can be written
 	finished  bool  // everything is answered; what still arrives is discarded
 	exited    bool  // the loop has returned
-	handed    bool  // to the server's HTTP, which closes it
+	handed    bool  // to the server's HTTP, or to streams, which close it
+
+	streams *ttstream.Conn // that it is handed to
 
 	// Of tRPC.
 	streaming map[uint32]*trpcWire // streams that have not ended
@@ -147,7 +150,7 @@ func (c *serverConn) loop() {
 	}()
 	err := c.readCalls()
 	returned = true
-	if err == errHTTP && c.handOver() {
+	if err == errHTTP && c.handOver() || err == errStreams && c.serveStreams() {
 		return
 	}
 	c.over(err)
@@ -297,6 +300,9 @@ func (c *serverConn) detect() (bool, error) {
 	c.mu.Unlock()
 	if err := c.ownServices(); err != nil {
 		return false, err
+	}
+	if dialect == transport.TTHeader && ttstream.IsStream(start) {
+		return false, errStreams
 	}
 	c.scan = c.form.scanner(c.srv.opt.maxFrame)
 	return true, nil

@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"time"
+
+	"github.com/thrum-rpc/thrum/rpc/stream"
 )
 
 // This file holds what generated code and the rest of Thrum see: callers and
@@ -83,6 +85,10 @@ type Method struct {
 	// a goroutine of its own.
 	MessageStream MessageStreamHandler
 
+	// Stream serves a method that streams, instead of all of these, on a
+	// goroutine of its own. The stream ends when it returns, with its error as the outcome.
+	Stream func(ctx context.Context, s *stream.Stream) error
+
 	Priority Priority      // of calls whose client names none; 0 for Normal
 	Expiry   time.Duration // instead of the server's TaskExpiry; 0 for that, less for never
 
@@ -104,6 +110,7 @@ const (
 	formCallback
 	formFuture
 	formPlain
+	formStream
 )
 
 // choose returns the form in which the method is served.
@@ -115,6 +122,8 @@ func (m *Method) choose() methodForm {
 		return formFuture
 	case m.Serve != nil || m.typed.plain != nil || m.Message != nil || m.MessageStream != nil:
 		return formPlain
+	case m.Stream != nil:
+		return formStream
 	}
 	return formNone
 }
@@ -136,4 +145,10 @@ func (m multiplexed) Invoke(ctx context.Context, call *Invocation) error {
 	named := *call
 	named.Service = m.service
 	return m.Caller.Invoke(ctx, &named)
+}
+
+func (m multiplexed) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	named := *call
+	named.Service = m.service
+	return open(ctx, m.Caller, &named)
 }
