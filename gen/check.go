@@ -23,6 +23,9 @@ func (g *generator) check() {
 		}
 		for _, s := range f.services {
 			for _, m := range s.Methods {
+				if m.Mode != "" {
+					continue
+				}
 				m.Args.check(seen)
 				if m.Result != nil {
 					m.Result.check(seen)

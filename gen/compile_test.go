@@ -25,7 +25,10 @@ import (
 )
 
 const rpcStandIn = `package rpc
-import "context"
+import (
+	"context"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+)
 type Caller interface { Invoke() }
 type Service struct { Name string; Methods []Method }
 type Method struct{}
@@ -36,6 +39,21 @@ func Unary[A, R any](name string, fn func(ctx context.Context, args *A, result *
 func Oneway[A any](name string, fn func(ctx context.Context, args *A) error) Method { return Method{} }
 func Call[A, R any](ctx context.Context, c Caller, name string, args *A, result *R) error { return nil }
 func Send[A any](ctx context.Context, c Caller, name string, args *A) error { return nil }
+func ServerStreaming[Q, R any](name string, fn func(ctx context.Context, req *Q, s stream.ServerStreamingServer[R]) error) Method { return Method{} }
+func ClientStreaming[Q, R any](name string, fn func(ctx context.Context, s stream.ClientStreamingServer[Q, R]) error) Method { return Method{} }
+func BidiStreaming[Q, R any](name string, fn func(ctx context.Context, s stream.BidiStreamingServer[Q, R]) error) Method { return Method{} }
+func OpenServerStream[Q, R any](ctx context.Context, c Caller, service, method string, req *Q) (s stream.ServerStreamingClient[R], err error) { return }
+func OpenClientStream[Q, R any](ctx context.Context, c Caller, service, method string) (s stream.ClientStreamingClient[Q, R], err error) { return }
+func OpenBidiStream[Q, R any](ctx context.Context, c Caller, service, method string) (s stream.BidiStreamingClient[Q, R], err error) { return }
+`
+
+const streamStandIn = `package stream
+type ServerStreamingServer[R any] interface { Send(*R) error }
+type ClientStreamingServer[Q, R any] interface { Recv() (*Q, error) }
+type BidiStreamingServer[Q, R any] interface { Recv() (*Q, error) }
+type ServerStreamingClient[R any] interface { Recv() (*R, error) }
+type ClientStreamingClient[Q, R any] interface { Send(*Q) error }
+type BidiStreamingClient[Q, R any] interface { Send(*Q) error }
 `
 
 const codecStandIn = `package codec
@@ -60,8 +78,9 @@ func newHouse(files []gen.File) *house {
 	h := &house{
 		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: standard(),
 		source: map[string]map[string]string{
-			"github.com/thrum-rpc/thrum/rpc":   {"rpc.go": rpcStandIn},
-			"github.com/thrum-rpc/thrum/codec": {"codec.go": codecStandIn},
+			"github.com/thrum-rpc/thrum/rpc":        {"rpc.go": rpcStandIn},
+			"github.com/thrum-rpc/thrum/codec":      {"codec.go": codecStandIn},
+			"github.com/thrum-rpc/thrum/rpc/stream": {"stream.go": streamStandIn},
 		},
 	}
 	for _, f := range files {

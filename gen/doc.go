@@ -8,6 +8,15 @@
 // It holds no codec: a generated package imports package rpc if it declares
 // services, and otherwise only the standard library.
 //
+// # Streams
+//
+// A method with Kitex's annotation streaming.mode ("bidirectional", "client" or
+// "server") streams over TTHeader: its messages are the one struct that it takes
+// and the struct that it returns. Handlers and clients get the streams of package
+// rpc/stream, as those of Kitex do. A client of a service that has such methods
+// does not implement the service's interface, because its streams are the other side.
+// fbthrift's stream<T> and sink<T> are left out.
+//
 // # FlatBuffers
 //
 // [FlatBuffers] writes Go from the schemas of FlatBuffers, without Google's compiler. For

@@ -33,6 +33,7 @@ var goldens = []struct {
 	{"types.thrift", "golden/static", []gen.Option{gen.Static(true), gen.DeepEqual(true)}},
 	{"options.thrift", "golden/static", append(everything, gen.Static(true))},
 	{"forms.thrift", "", []gen.Option{gen.Forms(true)}},
+	{"streams.thrift", "", []gen.Option{gen.Forms(true), gen.Pretouch(true)}},
 }
 
 const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal/"

@@ -114,10 +114,14 @@ type goMethod struct {
 	*goFile
 	*schema.Method
 	Name         string
-	Args, Result *goStruct // Result is nil for a oneway method
+	Args, Result *goStruct // Result is nil for a oneway method; both are for one that streams
 	Params       []goParam
 
 	Callback, Future, Reply, Outcome, FormsOf string // names for the other forms, if asked for
+
+	Mode              string       // "Server", "Client" or "Bidi" for one that streams
+	Request, Response *schema.Type // of one that streams: structs
+	ReqName           string       // its parameter for the request
 }
 
 type goParam struct {
@@ -310,19 +314,20 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 	}
 	for _, d := range s.Service.Methods() {
 		if d.Stream() != nil {
-			continue // package rpc has no streams; the interface says so
+			continue // fbthrift's streams, which package rpc has not; the interface says so
 		}
 		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.add(s.goName(d))}
+		if m.Mode = g.streamMode(d); m.Mode != "" {
+			g.addStream(m)
+			s.Methods = append(s.Methods, m)
+			continue
+		}
 		base := s.Name + strings.TrimSuffix(s.goName(d), "_")
 		m.Args = s.synthesize(d.Args(), base+"Args", true)
 		if d.Result() != nil {
 			m.Result = s.synthesize(d.Result(), base+"Result", false)
 		}
-		params := scope{}
-		params.reserve(taken...)
-		for _, p := range g.packages {
-			params.reserve(p.alias)
-		}
+		params := g.params()
 		for _, f := range m.Args.Fields {
 			m.Params = append(m.Params, goParam{params.add(lowerFirst(f.Name)), f})
 		}
@@ -331,6 +336,16 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 		}
 		s.Methods = append(s.Methods, m)
 	}
+}
+
+// params returns the scope of a method's parameters.
+func (g *generator) params() scope {
+	params := scope{}
+	params.reserve(taken...)
+	for _, p := range g.packages {
+		params.reserve(p.alias)
+	}
+	return params
 }
 
 // addForms names what the other forms of a method need.

@@ -86,7 +86,7 @@ func (s scope) clone() scope {
 // keywords, predeclared identifiers, imported packages and local variables.
 // Neither a parameter nor an imported package may have one of them.
 var taken = strings.Fields(`
-	break case chan const continue default defer else fallthrough for func go goto if import
+	stream 	break case chan const continue default defer else fallthrough for func go goto if import
 	interface map package range return select struct switch type var
 	any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil

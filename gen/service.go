@@ -50,14 +50,15 @@ func (s *goService) Streams() []string {
 type goCall struct {
 	*goMethod
 	in     *goFile
-	Client string // the type whose method it is
+	Client string     // the type whose method it is
+	of     *goService // that it is called in
 }
 
 // Own returns the methods that s declares.
 func (s *goService) Own() []goCall {
 	var calls []goCall
 	for _, m := range s.Methods {
-		calls = append(calls, goCall{m, s.goFile, s.Client})
+		calls = append(calls, goCall{m, s.goFile, s.Client, s})
 	}
 	return calls
 }
@@ -67,7 +68,7 @@ func (s *goService) All() []goCall {
 	var calls []goCall
 	if s.Extends() != nil {
 		for _, c := range s.generator.services[s.Extends()].All() {
-			calls = append(calls, goCall{c.goMethod, s.goFile, s.Client})
+			calls = append(calls, goCall{c.goMethod, s.goFile, s.Client, s})
 		}
 	}
 	return append(calls, s.Own()...)
@@ -81,6 +82,9 @@ func (c goCall) RPC() string { return c.in.RPC() }
 
 // Signature returns the method's name, parameters and results.
 func (c goCall) Signature() string {
+	if c.Mode != "" {
+		return c.streamSignature()
+	}
 	var b strings.Builder
 	b.WriteString(c.Name + "(ctx " + c.in.Use("context") + ".Context")
 	for _, p := range c.Params {
