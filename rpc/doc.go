@@ -38,6 +38,14 @@
 //
 // [Intercept] and [InterceptCalls] stand around the calls of servers and clients.
 //
+// # Streams
+//
+// A method may take or send any number of messages: [ServerStreaming],
+// [ClientStreaming] and [BidiStreaming] make one, [OpenBidiStream] and its kin call
+// it. Streams travel over TTHeader, as Kitex has them, on a connection beside that of the calls.
+// Their limits are the options from [StreamQueue] to [MaxStreamsPerConn]; package
+// rpc/stream explains their life and their errors.
+//
 // # Errors
 //
 // A handler's declared exception travels in the result struct. Everything

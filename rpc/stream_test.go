@@ -457,6 +457,32 @@ func TestShutdownLetsStreamsEnd(t *testing.T) {
 	}
 }
 
+func TestStreamsLeaveAnOldConnectionAndEndOnIt(t *testing.T) {
+	server, c := streamers(t, nil, rpc.MaxConnectionAge(20*time.Millisecond))
+	old := openEcho(t, t.Context(), c)
+	eventually(t, "new streams use another connection", func() bool {
+		s, err := rpc.OpenBidiStream[note, note](t.Context(), c, "S", "echo")
+		if err != nil {
+			return false
+		}
+		defer s.Cancel(nil)
+		if s.Send(t.Context(), &note{}) == nil {
+			s.Recv(t.Context()) // or it was refused, as the client did not know yet
+		}
+		return server.Stats().Accepted > 3
+	})
+	if err := old.Send(t.Context(), &note{N: 6}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := old.Recv(t.Context()); err != nil || n.N != 7 {
+		t.Errorf("a stream that ran before: %v, %v", n, err)
+	}
+	old.CloseSend(t.Context())
+	if _, err := old.Recv(t.Context()); err != io.EOF {
+		t.Errorf("its end: %v", err)
+	}
+}
+
 func TestCloseEndsStreamsAtOnce(t *testing.T) {
 	server, c := streamers(t, nil)
 	s := openEcho(t, t.Context(), c)
