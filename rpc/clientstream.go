@@ -18,8 +18,6 @@ import (
 // clientStreams is the connection that new streams use, and those before it
 // that still have some.
 type clientStreams struct {
-	dialing sync.Mutex // held while a connection is made
-
 	mu     sync.Mutex
 	closed bool
 	conn   *ttstream.Conn // that new streams use; nil if one must be made
@@ -66,8 +64,12 @@ func (c *Client) streamConn(ctx context.Context) (*ttstream.Conn, error) {
 	if conn, err := c.streams.current(); conn != nil || err != nil {
 		return conn, err
 	}
-	c.streams.dialing.Lock() // for at most the time that making a connection takes
-	defer c.streams.dialing.Unlock()
+	select {
+	case c.dialing <- struct{}{}:
+		defer func() { <-c.dialing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if conn, err := c.streams.current(); conn != nil || err != nil {
 		return conn, err
 	}

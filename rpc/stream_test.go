@@ -422,6 +422,15 @@ func TestStreamsHaveLimits(t *testing.T) {
 	four.Cancel(nil)
 }
 
+func TestAStreamOnAConnectionTooManyIsToldSo(t *testing.T) {
+	_, c := streamers(t, nil, rpc.MaxConnections(1)) // which the client's calls have
+	s := openEcho(t, t.Context(), c)
+	var e *rpc.ApplicationException
+	if _, err := s.Recv(t.Context()); !errors.As(err, &e) || e.Type != rpc.LoadShedding || !strings.Contains(e.Message, "connections") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestShutdownLetsStreamsEnd(t *testing.T) {
 	server, c := streamers(t, nil)
 	s := openEcho(t, t.Context(), c)
