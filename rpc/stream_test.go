@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/rpctest"
 	"github.com/thrum-rpc/thrum/rpc/stream"
 )
 
@@ -428,6 +429,32 @@ func TestAStreamOnAConnectionTooManyIsToldSo(t *testing.T) {
 	var e *rpc.ApplicationException
 	if _, err := s.Recv(t.Context()); !errors.As(err, &e) || e.Type != rpc.LoadShedding || !strings.Contains(e.Message, "connections") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestStreamsInsideTLS(t *testing.T) {
+	ca := rpctest.NewCA(t)
+	_, address := listen(t, []rpc.Method{rpc.BidiStreaming("echo", echoNotes)}, secure(t, ca))
+	open := func(opts ...rpc.ClientOption) stream.BidiStreamingClient[note, note] {
+		c, err := rpc.Dial(t.Context(), "tcp", address, append(opts, rpc.TTHeader())...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return openEcho(t, t.Context(), c)
+	}
+	s := open(reader(t, ca))
+	if err := s.Send(t.Context(), &note{N: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Recv(t.Context()); err != nil || n.N != 2 {
+		t.Errorf("got %v, %v", n, err)
+	}
+	s.CloseSend(t.Context())
+	s.Recv(t.Context())
+	var e *rpc.ApplicationException
+	if _, err := open().Recv(t.Context()); !errors.As(err, &e) || e.Type != rpc.UnsupportedClientType {
+		t.Errorf("in the clear: %v", err)
 	}
 }
 
