@@ -9,6 +9,10 @@ import "github.com/thrum-rpc/thrum/internal/mem"
 type Arena struct {
 	Chunk mem.Chunk // strings, binaries and numbers
 	parts map[Decoder]*Part
+	all   []*Part // those in parts
+	// The decoder that was asked for last and its part: most arenas serve one.
+	latest     Decoder
+	latestPart *Part
 }
 
 // NewArena returns an empty arena.
@@ -18,11 +22,16 @@ func NewArena() *Arena {
 
 // Part returns the arena's part for the types of a decoder with these slots.
 func (a *Arena) Part(d Decoder, slots []Slot) *Part {
+	if a.latest == d {
+		return a.latestPart
+	}
 	p := a.parts[d]
 	if p == nil {
 		p = &Part{slots: slots, slabs: make([]slab, len(slots)), maps: make([]mapShelf, len(slots))}
 		a.parts[d] = p
+		a.all = append(a.all, p)
 	}
+	a.latest, a.latestPart = d, p
 	return p
 }
 
@@ -30,7 +39,7 @@ func (a *Arena) Part(d Decoder, slots []Slot) *Part {
 // arena, and clears what can hold pointers.
 func (a *Arena) Release() {
 	a.Chunk.Reset()
-	for _, p := range a.parts {
+	for _, p := range a.all {
 		p.release()
 	}
 }

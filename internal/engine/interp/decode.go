@@ -66,22 +66,22 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
 	}
 	n := r.structure(0, v, 0, d.opts.MaxDepth)
-	if n >= 0 && a == nil {
+	if n >= 0 {
 		// The places are clear again, and each store that is saved saves a write barrier.
 		r.b = nil
+		if a != nil {
+			r.chunk, r.arena = &s.Chunk, nil
+		}
 		d.opts.Pool.Put(s)
 		return n, nil
 	}
 	fault := r.fault
 	*r = run{chunk: &s.Chunk, spare: r.spare, window: r.window}
 	d.opts.Pool.Put(s)
-	if n < 0 {
-		if fault.Code == diag.UnexpectedEOF && len(b) > d.opts.MaxBytes {
-			fault.Code, fault.Detail = diag.SizeLimit, "longer than the limit of "+plural(d.opts.MaxBytes, "byte")
-		}
-		return 0, fault
+	if fault.Code == diag.UnexpectedEOF && len(b) > d.opts.MaxBytes {
+		fault.Code, fault.Detail = diag.SizeLimit, "longer than the limit of "+plural(d.opts.MaxBytes, "byte")
 	}
-	return n, nil
+	return 0, fault
 }
 
 // fail sets the fault and returns failed.
