@@ -21,9 +21,11 @@ import (
 	"trpc.group/trpc-go/trpc-go/server"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+	"github.com/thrum-rpc/thrum/transcode/flatjson"
 )
 
 // patience is how long a call may take before a test fails.
@@ -52,7 +54,7 @@ func outcome(text string) (status int, business bool) {
 func thrumServer(t *testing.T, methods ...rpc.Method) string {
 	t.Helper()
 	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0))
-	methods = append(methods, flatrpc.Unary("Repeat", verifier(), thrumRepeat))
+	methods = append(methods, flatrpc.Unary("Repeat", verifier(), thrumRepeat, flatrpc.AcceptJSON(wordJSON(t), wordJSON(t))))
 	if err := s.Register(&rpc.Service{Name: service, Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +71,21 @@ func listen(t *testing.T) net.Listener {
 		t.Fatal(err)
 	}
 	return l
+}
+
+// wordJSON converts Words from and to JSON.
+func wordJSON(t *testing.T) *flatjson.Converter {
+	t.Helper()
+	text := "table Word { text: string (required); count: int = 1; } root_type Word;"
+	file, _ := fbsidl.Load("word.fbs", fbsidl.MemoryOnly(), fbsidl.Sources(map[string][]byte{"word.fbs": []byte(text)}))
+	if file == nil {
+		t.Fatal("the schema does not compile")
+	}
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func thrumRepeat(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
@@ -213,6 +230,19 @@ func TestThePeersHeadersAndAttachmentsReachThrumsServerAndBack(t *testing.T) {
 	}
 	if b, err := io.ReadAll(attachment.Response()); err != nil || string(b) != "beside!" {
 		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func TestThePeersClientCallsThrumsServerInJSON(t *testing.T) {
+	ctx, msg := codec.WithCloneMessage(context.Background())
+	defer codec.PutBackMessage(msg)
+	msg.WithClientRPCName(repeat)
+	msg.WithCalleeServiceName(service)
+	reply := map[string]any{}
+	opts := append(peerOptions(thrumServer(t), trpc.Gzip), client.WithSerializationType(codec.SerializationTypeJSON))
+	err := client.New().Invoke(ctx, map[string]any{"text": "ab", "count": 3}, &reply, opts...)
+	if err != nil || reply["text"] != "ababab" {
+		t.Errorf("%v: %v", reply, err)
 	}
 }
 

@@ -2,7 +2,6 @@ package flatrpc_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,10 +10,12 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+	"github.com/thrum-rpc/thrum/transcode/flatjson"
 )
 
 const repeatMethod = "/test.Words/Repeat"
@@ -176,28 +177,23 @@ func TestOnewayCallsHeadersAndAttachmentsTravel(t *testing.T) {
 	}
 }
 
-// jsonWords converts words from and to JSON.
-type jsonWords struct{}
-
-func (jsonWords) AppendMessage(dst, body []byte) ([]byte, error) {
-	var w struct {
-		Text  string
-		Count int32
+// jsonWords converts words from and to JSON by their schema.
+func jsonWords(t *testing.T) *flatjson.Converter {
+	t.Helper()
+	text := "table Word { text: string (required); count: int = 1; } root_type Word;"
+	file, _ := fbsidl.Load("word.fbs", fbsidl.MemoryOnly(), fbsidl.Sources(map[string][]byte{"word.fbs": []byte(text)}))
+	if file == nil {
+		t.Fatal("the schema does not compile")
 	}
-	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, err
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return append(dst, word(nil, w.Text, w.Count).FinishedBytes()...), nil
-}
-
-func (jsonWords) AppendBody(dst, message []byte) ([]byte, error) {
-	w := new(Word)
-	flatbuf.GetRootAs(message, 0, w)
-	return fmt.Appendf(dst, `{"Text":%q}`, w.Text()), nil
+	return c
 }
 
 func TestBodiesInOtherFormatsAreServedWhereTheyAreAccepted(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat, flatrpc.Accept(transport.JSON, jsonWords{}), flatrpc.InitialSize(64))})
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat, flatrpc.AcceptJSON(jsonWords(t), jsonWords(t)), flatrpc.InitialSize(64))})
 	client := dial(t, address)
 	call := func(kind transport.ContentType, body string) (reply string, err error) {
 		err = client.InvokeMessage(context.Background(), &rpc.MessageCall{
@@ -211,7 +207,7 @@ func TestBodiesInOtherFormatsAreServedWhereTheyAreAccepted(t *testing.T) {
 			}})
 		return reply, err
 	}
-	if reply, err := call(transport.JSON, `{"Text":"ab","Count":2}`); err != nil || reply != `{"Text":"abab"}` {
+	if reply, err := call(transport.JSON, `{"count":2,"text":"ab"}`); err != nil || reply != `{"text":"abab","count":2}` {
 		t.Error(reply, err)
 	}
 	for _, kind := range []transport.ContentType{transport.JSON, transport.Protobuf} {

@@ -51,6 +51,31 @@ func Accept(t transport.ContentType, c Converter) Option {
 	})
 }
 
+// AcceptJSON makes a method serve JSON too. Requests are converted by req and
+// replies by reply, such as the Converters of package flatjson for the two messages.
+func AcceptJSON(req MessageReader, reply JSONWriter) Option {
+	return Accept(transport.JSON, jsonConverter{req, reply})
+}
+
+// MessageReader makes messages of JSON. It is safe for concurrent use.
+type MessageReader interface {
+	AppendMessage(dst, json []byte) ([]byte, error)
+}
+
+// JSONWriter makes JSON of messages. It is safe for concurrent use.
+type JSONWriter interface {
+	AppendJSON(dst, message []byte) ([]byte, error)
+}
+
+type jsonConverter struct {
+	MessageReader
+	reply JSONWriter
+}
+
+func (c jsonConverter) AppendBody(dst, message []byte) ([]byte, error) {
+	return c.reply.AppendJSON(dst, message)
+}
+
 // method is what all calls of a method share.
 type method struct {
 	name       string
