@@ -14,10 +14,13 @@
 // What rpc.Server.Stats and rpc.Client.Stats count, at the time of a scrape: connections, calls in flight, memory,
 // thrum_server_refused_total with the reason, and so on.
 //
+// [NewCluster] has what a client with many addresses counts, for each of them.
+//
 // # How many series
 //
 // A method whose name is the client's choice (served by rpc.Service.Unknown), and methods of a client beyond the
-// first thousand, share the label "_OTHER" for service and method. Outcomes are some twenty.
+// first thousand, share the label "_OTHER" for service and method. Outcomes are some twenty. Addresses
+// of a cluster are as many as it allows.
 //
 // Nothing is registered by itself, and nothing but the given registry is used.
 package promthrum

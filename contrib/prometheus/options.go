@@ -12,12 +12,20 @@ import (
 
 // This file holds the options, and the histogram that both sides have.
 
-// Option configures [NewServer] and [NewClient].
+// Option configures [NewServer], [NewClient] and [NewCluster].
 type Option func(*options)
 
 type options struct {
 	buckets []float64
 	labels  prometheus.Labels
+}
+
+func newOptions(opts []Option) options {
+	o := options{buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}
+	for _, f := range opts {
+		f(&o)
+	}
+	return o
 }
 
 // Buckets sets the upper bounds of the latency histogram, in seconds; the
@@ -50,10 +58,7 @@ type histogram struct {
 }
 
 func newHistogram(side, help string, opts []Option) *histogram {
-	o := options{buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}
-	for _, f := range opts {
-		f(&o)
-	}
+	o := newOptions(opts)
 	h := &histogram{labels: o.labels, prefix: "thrum_" + side + "_", known: map[[2]string]struct{}{}}
 	h.latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: h.prefix + "call_duration_seconds", Help: help, Buckets: o.buckets, ConstLabels: o.labels,
@@ -115,7 +120,7 @@ func counter[S any](h *histogram, name, help string, value func(S) float64) metr
 	return metric[S]{prometheus.NewDesc(h.prefix+name, help, nil, h.labels), prometheus.CounterValue, value}
 }
 
-// send sends the metric of what was counted.
-func (m *metric[S]) send(stats S, to chan<- prometheus.Metric) {
-	to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(stats))
+// send sends the metric of what was counted, with the values of its labels.
+func (m *metric[S]) send(stats S, to chan<- prometheus.Metric, labels ...string) {
+	to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(stats), labels...)
 }

@@ -17,6 +17,8 @@ import (
 
 	promthrum "github.com/thrum-rpc/thrum/contrib/prometheus"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/cluster"
+	"github.com/thrum-rpc/thrum/rpc/resolve"
 )
 
 // shop is a service whose methods end in every way.
@@ -142,6 +144,28 @@ func TestCallsOnMessagesAreMeasured(t *testing.T) {
 	wantLines(t, scrape(t, servers, clients),
 		`thrum_server_call_duration_seconds_count{method="Buy",outcome="ok",service="Shop"} 1`,
 		`thrum_client_call_duration_seconds_count{method="Buy",outcome="ok",service="Shop"} 1`)
+}
+
+func TestAScrapeTellsOfTheAddressesOfACluster(t *testing.T) {
+	server, address := start(t, []*rpc.Service{shop})
+	fleet, err := cluster.New(resolve.Hosts(address), cluster.Dial(rpc.TTHeader()), cluster.Retries(cluster.Retry{Attempts: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fleet.Close()
+	clients := promthrum.NewClient(promthrum.Buckets(60))
+	caller := rpc.Intercepted(fleet, rpc.Target{Service: "Shop"}, clients.Intercept)
+	for range 3 {
+		if err := caller.Invoke(t.Context(), &rpc.Invocation{Method: "Buy"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	metrics := promthrum.NewCluster(fleet, promthrum.Labels(prometheus.Labels{"fleet": "shop"}))
+	label := fmt.Sprintf("{address=%q,fleet=\"shop\"}", address)
+	wantLines(t, scrape(t, metrics, clients), "thrum_cluster_address_attempts_total"+label+" 3", "thrum_cluster_address_failed_total"+label+" 0",
+		"thrum_cluster_address_connections"+label+" 1", "thrum_cluster_address_reachable"+label+" 1", `thrum_cluster_retries_total{fleet="shop"} 0`,
+		`thrum_client_call_duration_seconds_count{method="Buy",outcome="ok",service="Shop"} 3`)
+	server.Close()
 }
 
 func TestNamesThatClientsChooseShareASeries(t *testing.T) {
