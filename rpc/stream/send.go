@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 )
 
@@ -220,7 +221,7 @@ func (s *Stream) OnCredit(n int) {
 }
 
 // maxCredit bounds the credit that a peer can give, so that sums of it do not overflow.
-const maxCredit = 1 << 40
+const maxCredit = math.MaxInt / 2
 
 // OnWindow says how many bytes the peer takes before it gives credit, of which
 // those that have been sent are a part; 0 says that it gives none, and takes any.
