@@ -348,21 +348,21 @@ func (c *Client) adopt(nc net.Conn) (*clientConn, error) {
 	return cc, nil
 }
 
-// retire keeps new calls away from cc, which may have failed.
-func (c *Client) retire(cc *clientConn, failed bool) {
+// retire keeps new calls away from cc.
+func (c *Client) retire(cc *clientConn, why Loss) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(cc, failed)
+	c.leave(cc, why)
 }
 
 // leave makes the next call use another connection than cc. c.mu is held.
-func (c *Client) leave(cc *clientConn, failed bool) {
+func (c *Client) leave(cc *clientConn, why Loss) {
 	if c.conn != cc {
 		return
 	}
 	c.conn = nil
 	if c.opt.lost != nil {
-		go c.opt.lost(failed) // without the locks that are held here
+		go c.opt.lost(why) // without the locks that are held here
 	}
 }
 
@@ -370,6 +370,6 @@ func (c *Client) leave(cc *clientConn, failed bool) {
 func (c *Client) remove(cc *clientConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.leave(cc, true)
+	c.leave(cc, ConnectionFailed)
 	delete(c.conns, cc)
 }

@@ -12,15 +12,17 @@ import (
 // This file tests what clients of many addresses need to know of a client of one.
 
 func TestALostConnectionIsTold(t *testing.T) {
-	lost := make(chan struct{}, 8)
+	lost := make(chan rpc.Loss, 8)
 	server, address := listen(t, []rpc.Method{echo})
-	client := dial(t, "tcp", address, rpc.THeader(header.None), rpc.Disconnected(func(bool) { lost <- struct{}{} }))
+	client := dial(t, "tcp", address, rpc.THeader(header.None), rpc.Disconnected(func(why rpc.Loss) { lost <- why }))
 	call := &rpc.Invocation{Method: "echo"}
 	if err := client.Invoke(t.Context(), call); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
-	receive(t, "the loss", lost)
+	if why := receive(t, "the loss", lost); why != rpc.ConnectionFailed {
+		t.Errorf("lost for %v", why)
+	}
 	if err := client.Invoke(t.Context(), call); err == nil {
 		t.Error("a call without a server")
 	}
@@ -36,9 +38,9 @@ func TestAServerThatLeavesIsTold(t *testing.T) {
 		<-release
 		return append(dst, args...), nil
 	})
-	lost := make(chan bool, 8)
+	lost := make(chan rpc.Loss, 8)
 	server, address := listen(t, []rpc.Method{slow, echo})
-	client := dial(t, "tcp", address, rpc.TTHeader(), rpc.Disconnected(func(failed bool) { lost <- failed }))
+	client := dial(t, "tcp", address, rpc.TTHeader(), rpc.Disconnected(func(why rpc.Loss) { lost <- why }))
 	ended := make(chan error, 1)
 	go func() { ended <- client.Invoke(t.Context(), &rpc.Invocation{Method: "slow"}) }()
 	receive(t, "the call runs", running)
@@ -48,8 +50,8 @@ func TestAServerThatLeavesIsTold(t *testing.T) {
 	eventually(t, "the server stops", func() bool {
 		return client.Invoke(t.Context(), &rpc.Invocation{Method: "echo"}) != nil
 	})
-	if receive(t, "the farewell", lost) {
-		t.Error("a connection that its server leaves has failed")
+	if why := receive(t, "the farewell", lost); why != rpc.ServerLeaves {
+		t.Errorf("lost for %v", why)
 	}
 	close(release)
 	if err := receive(t, "the end of the call", ended); err != nil {

@@ -215,7 +215,11 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 	silent := errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard.Load()
 	if cc.live == 0 || silent {
 		cc.retired = true
-		cc.client.retire(cc, silent)
+		why := GivenUp
+		if silent {
+			why = ConnectionFailed
+		}
+		cc.client.retire(cc, why)
 		cc.endIfUnused()
 	}
 	return true, true
@@ -364,7 +368,7 @@ func (h *heads) closing() bool {
 // leaveAlone keeps new calls away from the connection, and ends it when those
 // that wait have ended.
 func (cc *clientConn) leaveAlone() {
-	cc.client.retire(cc, false)
+	cc.client.retire(cc, ServerLeaves)
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	cc.retired = true

@@ -83,7 +83,7 @@ type clientOptions struct {
 	maxPending  int
 	dialTimeout time.Duration
 	callTimeout time.Duration
-	lost        func(failed bool) // told when new calls use a connection no longer
+	lost        func(Loss) // told when new calls use a connection no longer
 	dial        func(ctx context.Context, network, address string) (net.Conn, error)
 	url         string // with HTTP
 	http2       bool
@@ -393,10 +393,18 @@ func CallTimeout(d time.Duration) ClientOption {
 	return clientOption(func(o *clientOptions) { o.callTimeout = d })
 }
 
-// Disconnected is told whenever new calls no longer use the connection that they used: it has failed, it was given
-// up, or its server has said that it leaves; only the first is called failed. Calls that run on it may go on. The next call
-// makes a new connection, as ever. f must not wait, and is not told of calls over HTTP or of Close.
-func Disconnected(f func(failed bool)) ClientOption {
+// Loss is why new calls no longer use a connection.
+type Loss uint8
+
+const (
+	ConnectionFailed Loss = iota + 1 // it broke, or was silent beyond a deadline
+	ServerLeaves                     // its server has said so
+	GivenUp                          // the only call on it was given up, which is how its server learns of that
+)
+
+// Disconnected is told whenever new calls no longer use the connection that they used. Calls that run on it
+// may go on. The next call makes a new connection, as ever. f must not wait, and is not told of calls over HTTP or of Close.
+func Disconnected(f func(why Loss)) ClientOption {
 	return clientOption(func(o *clientOptions) { o.lost = f })
 }
 

@@ -39,6 +39,7 @@ type Endpoint struct {
 	stop     context.CancelFunc // of dialing; nil if nothing was dialed
 	failures int                // connections in a row that failed, or never carried a call
 	lastErr  error              // why
+	pause    time.Duration      // before the next connection is made
 }
 
 // counts are the attempts on an address since it is known.
@@ -66,6 +67,7 @@ type lane struct {
 	pending  atomic.Int64
 	called   atomic.Bool // a call has chosen it
 	proven   atomic.Bool // one has had its reply, or ended it without a failure
+	left     atomic.Bool // its server has said that it leaves
 	lost     atomic.Bool
 	closing  sync.Once
 }
@@ -159,9 +161,13 @@ func (e *Endpoint) connected() bool {
 func (e *Endpoint) dial(ctx context.Context) {
 	for {
 		e.mu.Lock()
-		failures := e.failures
+		pause := e.pause
+		e.pause = 0
+		if e.failures > 0 {
+			pause = max(pause, e.client.opt.reconnect.Delay(e.failures))
+		}
 		e.mu.Unlock()
-		if failures > 0 && !sleep(ctx, e.client.opt.reconnect.Delay(failures)) {
+		if !sleep(ctx, pause) {
 			return
 		}
 		l, err := e.newLane(ctx)
@@ -269,6 +275,11 @@ func (e *Endpoint) lost(l *lane) {
 	}
 	e.client.emit(Event{Kind: Disconnected, Address: e.Address()})
 	if again {
+		if l.left.Load() {
+			e.mu.Lock()
+			e.pause = e.client.leavePause(e)
+			e.mu.Unlock()
+		}
 		e.connect()
 	}
 	e.client.changed.tell()
@@ -295,6 +306,23 @@ func (e *Endpoint) leave() {
 			l.close()
 		}
 	}
+}
+
+// A server that says that it leaves takes connections for a moment yet, only to
+// reset them, or has a successor at the same address soon.
+const (
+	leavePause = time.Second           // before it is connected to again, half of which is random
+	shortPause = 25 * time.Millisecond // if calls have no other address meanwhile
+)
+
+// leavePause returns the pause before e, whose server leaves, is connected to.
+func (c *Client) leavePause(e *Endpoint) time.Duration {
+	for _, o := range c.members.Load().set {
+		if o != e && o.linkState.Load() == ready {
+			return leavePause/2 + rand.N(leavePause/2)
+		}
+	}
+	return shortPause
 }
 
 // prove notes that the connection carries calls.
@@ -349,10 +377,11 @@ func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 			}
 			return c.opt.dialer(ctx, network, address)
 		}),
-		rpc.Disconnected(func(failed bool) {
-			if !failed && l.called.Load() { // given up, or told to leave
+		rpc.Disconnected(func(why rpc.Loss) {
+			if why != rpc.ConnectionFailed && l.called.Load() {
 				l.proven.Store(true)
 			}
+			l.left.Store(why == rpc.ServerLeaves)
 			e.lost(l)
 		}))
 	client, err := rpc.Dial(ctx, a.Key().Network, a.Addr, opts...)
