@@ -122,10 +122,12 @@ func newProxy(t *testing.T, target string) *proxy {
 // open takes connections.
 func (p *proxy) open(t *testing.T) {
 	t.Helper()
-	l, err := net.Listen("tcp", p.address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var l net.Listener
+	eventually(t, "the port is free", func() (ok bool) { // which a connection may have as its own for a moment
+		var err error
+		l, err = net.Listen("tcp", p.address)
+		return err == nil
+	})
 	p.mu.Lock()
 	p.l, p.address = l, l.Addr().String()
 	p.mu.Unlock()
