@@ -32,18 +32,24 @@ const (
 
 func demoCommand() *command {
 	return &command{
-		name: "demo", args: "[--listen ADDRESS] [--http ADDRESS] [--admin ADDRESS]",
+		name: "demo", args: "[--listen ADDRESS] [--http ADDRESS] [--admin ADDRESS] [--etcd]",
 		summary: "run a Thrift bookshop with an HTTP gateway in front of it",
 		help: "Prints the addresses and three commands to try, and runs until Ctrl-C. Where a\n" +
-			"default address is taken, a free port is used instead.",
-		examples: []string{"thrum demo", "thrum demo --http 127.0.0.1:0"},
+			"default address is taken, a free port is used instead. With --etcd it is three\n" +
+			"bookshops that register in an etcd, and a client that finds them there; that\n" +
+			"takes a checkout of the repository and the go command.",
+		examples: []string{"thrum demo", "thrum demo --http 127.0.0.1:0", "thrum demo --etcd"},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			listen := fs.String("listen", "", "serve Thrift on this `address` (usually "+demoThrift+")")
 			web := fs.String("http", "", "serve HTTP on this `address` (usually "+demoHTTP+")")
 			status := fs.String("admin", "", "serve a status page, health and profiles on this `address`")
+			registry := fs.Bool("etcd", false, "show three servers and a client on an etcd instead")
 			return func(env *environment, args []string) error {
 				if len(args) > 0 {
 					return usageError("demo takes no arguments")
+				}
+				if *registry {
+					return demoEtcd(env)
 				}
 				return demo(env, *listen, *web, *status)
 			}

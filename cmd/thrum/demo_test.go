@@ -356,3 +356,10 @@ func TestTheDemoShowsItsStatusWhereItIsTold(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 }
+
+func TestDemoWithEtcdSaysWhereItRuns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if _, stderr := expect(t, exitFailed, "demo", "--etcd"); !strings.Contains(stderr, "git clone https://github.com/thrum-rpc/thrum") {
+		t.Errorf("stderr: %q", stderr)
+	}
+}
