@@ -84,7 +84,7 @@ func (r refusal) reply() (*ApplicationException, int) {
 func (c *serverConn) admit(call *serverCall) refusal {
 	s := c.srv
 	call.setTimes(&s.opt)
-	if s.closing.Load() {
+	if s.closing.Load() && !c.movable() { // what goes to another server is served until it does
 		return refusal{cause: RefusedStopping}
 	}
 	if s.opt.overloaded != nil {
