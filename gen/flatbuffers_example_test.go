@@ -39,3 +39,30 @@ func ExampleFlatBuffers_generated() {
 	fmt.Printf("%s: %s, %s %d\n", hero.Required(), hero.Level(), hero.Stat(nil).Name(), hero.Stat(nil).Count())
 	// Output: a hero: High, strength 12
 }
+
+func ExampleFlatBuffersProject() {
+	text := map[string][]byte{"greeter.fbs": []byte("namespace greet; table Name { text:string; } rpc_service Greeter { Hello(Name):Name; }")}
+	f, list := fbsidl.Load("greeter.fbs", fbsidl.Sources(text), fbsidl.MemoryOnly())
+	if err := list.Err(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	files, err := gen.FlatBuffersProject([]*schema.File{f}, gen.Project{Name: "greeter", Path: "example.com/greeter"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, f := range files {
+		fmt.Println(f.Path, f.Keep)
+	}
+	// Output:
+	// stub/greet/greeter.go false
+	// cmd/client/main.go true
+	// config.go true
+	// config.json true
+	// greeter.go true
+	// greeter_test.go true
+	// main.go true
+	// server_test.go true
+	// services.go false
+}

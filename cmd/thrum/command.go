@@ -44,7 +44,7 @@ type command struct {
 // commands lists the subcommands in the order of the help.
 func commands() []*command {
 	return []*command{
-		demoCommand(), callCommand(), benchCommand(), checkCommand(), genCommand(), convertCommand(),
+		demoCommand(), callCommand(), benchCommand(), checkCommand(), genCommand(), newCommand(), convertCommand(),
 		inspectCommand(), versionCommand(),
 	}
 }

@@ -82,8 +82,9 @@ var House = Rules{
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/admin", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},
-		{"gen", []string{"gen/internal/fbs", "schema", "diag"}},
-		{"gen/internal/fbs", []string{"flatbuf", "schema", "diag"}},
+		{"gen", []string{"gen/internal/fbs", "gen/internal/skeleton", "schema", "diag"}},
+		{"gen/internal/fbs", []string{"gen/internal/skeleton", "flatbuf", "schema", "diag"}},
+		{"gen/internal/skeleton", nil},
 		{"gen/static", []string{"diag", "wire/thriftwire"}},
 		{"gen/internal/golden/...", []string{"gen/internal/golden/...", "gen/static", "rpc", "rpc/stream", "codec", "flatbuf", "flatbuf/flexbuf", "rpc/flatrpc", "wire/thriftwire", "diag"}}, // output of gen, compiled and used by its tests
 		{"gateway", []string{"rpc", "rpc/generic", "transcode", "schema", "diag", "wire/..."}},

@@ -232,6 +232,11 @@ func (g *generator) packageOf(f *schema.File, namespace string) *goPackage {
 	if len(parts) == 0 {
 		parts = []string{"main_"}
 	}
+	for i, p := range parts {
+		if (p == "internal" || p == "vendor") && !strings.HasPrefix(dir, g.opts.Prefix+"/") {
+			parts[i] += "_" // to be imported from anywhere
+		}
+	}
 	dir = strings.Join(parts, "/")
 	importPath := path.Join(g.opts.Prefix, dir)
 	if rest, below := strings.CutPrefix(dir, g.opts.Prefix+"/"); named && below && g.opts.Prefix != "" {

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen"
+)
+
+// This file is "thrum new".
+
+// thrumModule is the module that projects need.
+const thrumModule = "github.com/thrum-rpc/thrum"
+
+// newFlags are the flags of "thrum new".
+type newFlags struct {
+	fbs, thrift   *listFlag
+	dirs, fbsDirs *listFlag
+	out, mod      string
+	replace       string
+	goPackage     string
+	stubsOnly     bool
+}
+
+func newCommand() *command {
+	return &command{
+		name: "new", args: "--fbs FILE | --thrift FILE -o DIR [--mod PATH]",
+		summary: "start a project: server, client and tests for the services of an IDL file",
+		help: "Writes into DIR: main.go, config.go and config.json; a file with a handler and one\n" +
+			"with tests for each service; cmd/client; and below stub/ what thrum gen writes.\n" +
+			"Run again after the IDL has changed: stub/ and services.go are written anew, all\n" +
+			"other files that are there stay as they are.\n\n" +
+			"PATH is the module of DIR, whose go.mod is written if there is none; without it DIR\n" +
+			"belongs to the module of the go.mod found there or above. Services of .fbs are\n" +
+			"served over tRPC, several on one server.",
+		examples: []string{
+			"thrum new --fbs greeter.fbs -o greeter --mod example.com/greeter",
+			"thrum new --thrift shop.thrift -o cmd/shop",
+			"thrum new --fbs a.fbs --fbs b.fbs --fbsdir schemas -o out --rpconly",
+		},
+		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
+			f := newFlags{dirs: includeFlag(fs), fbs: new(listFlag), thrift: new(listFlag), fbsDirs: new(listFlag)}
+			fs.Var(f.fbs, "fbs", "serve the services of this FlatBuffers `file`; may be given several times")
+			fs.Var(f.thrift, "thrift", "serve the services of this Thrift `file`")
+			fs.Var(f.fbsDirs, "fbsdir", "the same as -I, for `dir` of .fbs files")
+			fs.StringVar(&f.out, "o", "", "write into `dir`")
+			fs.StringVar(&f.mod, "mod", "", "the `path` of the module, if not that of a go.mod found")
+			fs.StringVar(&f.replace, "replace", "", "take Thrum from the checkout in `dir`, without a network")
+			fs.StringVar(&f.goPackage, "go-package", "", "the Go `package` of .fbs files that name none")
+			fs.BoolVar(&f.stubsOnly, "rpconly", false, "write generated code only")
+			return func(env *environment, args []string) error {
+				if len(args) > 0 {
+					return usageError("new takes no arguments but flags")
+				}
+				return f.run(env)
+			}
+		},
+	}
+}
+
+func (f *newFlags) run(env *environment) error {
+	switch {
+	case f.out == "":
+		return usageError("-o is missing: it names the directory of the project")
+	case (len(*f.fbs) == 0) == (len(*f.thrift) == 0):
+		return usageError("either --fbs or --thrift is needed")
+	case len(*f.thrift) > 1:
+		return usageError("Thrift IDL is taken one file at a time")
+	}
+	importPath, module, err := f.module()
+	if err != nil {
+		return err
+	}
+	files, err := f.files(env, importPath)
+	if list := (diag.List)(nil); errors.As(err, &list) { // what Go cannot express, with its places
+		if err := list.Render(env.stderr); err != nil {
+			return err
+		}
+		return errReported
+	}
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 || !f.stubsOnly && !hasServer(files) {
+		return errors.New("the IDL declares no service; thrum gen writes code for its types")
+	}
+	if err := f.write(env, files); err != nil {
+		return err
+	}
+	if module == nil {
+		return nil
+	}
+	return f.writeModule(env, module)
+}
+
+func hasServer(files []gen.ProjectFile) bool {
+	for _, p := range files {
+		if p.Path == "main.go" {
+			return true
+		}
+	}
+	return false
+}
+
+// files returns the project's files but for go.mod.
+func (f *newFlags) files(env *environment, importPath string) ([]gen.ProjectFile, error) {
+	p := gen.Project{Name: path.Base(importPath), Path: importPath, StubsOnly: f.stubsOnly}
+	if len(*f.thrift) > 0 {
+		file, err := loadThrift(env.stderr, (*f.thrift)[0], *f.dirs)
+		if err != nil {
+			return nil, err
+		}
+		return gen.ThriftProject(file, p)
+	}
+	roots, err := loadFlat(env.stderr, *f.fbs, append(*f.dirs, *f.fbsDirs...))
+	if err != nil {
+		return nil, err
+	}
+	return gen.FlatBuffersProject(roots, p, gen.GoPackage(f.goPackage))
+}
+
+// write writes the files but those that are there and are the user's.
+func (f *newFlags) write(env *environment, files []gen.ProjectFile) error {
+	for _, p := range files {
+		name := filepath.Join(f.out, filepath.FromSlash(p.Path))
+		if _, err := os.Lstat(name); err == nil && p.Keep {
+			if _, err := fmt.Fprintln(env.stdout, "kept ", name); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := gen.Write(f.out, []gen.File{p.File}); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(env.stdout, "wrote", name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// module returns the import path of the project and, if it is to be a module of
+// its own, what its go.mod says.
+func (f *newFlags) module() (importPath string, text []byte, err error) {
+	dir, err := filepath.Abs(f.out)
+	if err != nil {
+		return "", nil, err
+	}
+	found, root := findModule(dir)
+	switch {
+	case f.mod == "" && found == "":
+		return "", nil, usageError("--mod is missing, and there is no go.mod in " + f.out + " or above")
+	case f.mod == "" || found == f.mod && root == dir:
+		rest, err := filepath.Rel(root, dir)
+		return path.Join(found, filepath.ToSlash(rest)), nil, err
+	case root == dir:
+		return "", nil, usageError("--mod is " + f.mod + ", go.mod in " + f.out + " says " + found)
+	}
+	text, err = f.moduleText()
+	return f.mod, text, err
+}
+
+// findModule returns the module that dir is in, and its directory.
+func findModule(dir string) (module, root string) {
+	for {
+		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+			for _, line := range strings.Split(string(text), "\n") {
+				if m, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+					return strings.Trim(strings.TrimSpace(m), `"`), dir
+				}
+			}
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return "", ""
+		}
+		dir = up
+	}
+}
+
+// moduleText returns the text of go.mod.
+func (f *newFlags) moduleText() ([]byte, error) {
+	head := "module " + f.mod + "\n\n"
+	if f.replace == "" {
+		version := "latest"
+		if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path == thrumModule && strings.HasPrefix(info.Main.Version, "v") && !strings.HasSuffix(info.Main.Version, "+dirty") {
+			version = info.Main.Version
+		}
+		return []byte(head + "go 1.25\n\nrequire " + thrumModule + " " + version + "\n"), nil
+	}
+	checkout, err := filepath.Abs(f.replace)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	if err != nil {
+		return nil, fmt.Errorf("--replace: %w", err)
+	}
+	_, rest, ok := strings.Cut(string(text), "module "+thrumModule+"\n")
+	if !ok {
+		return nil, fmt.Errorf("--replace: %s is no checkout of %s", f.replace, thrumModule)
+	}
+	// The checkout's requirements are the project's, so that no network is needed.
+	return []byte(head + strings.TrimLeft(rest, "\n") + "\nrequire " + thrumModule + " v0.0.0\n\nreplace " + thrumModule + " => " + checkout + "\n"), nil
+}
+
+// writeModule writes go.mod, and completes it: from the checkout, or by the go
+// command from the network.
+func (f *newFlags) writeModule(env *environment, text []byte) error {
+	files := []gen.File{{Path: "go.mod", Content: text}}
+	if f.replace != "" {
+		sums, err := os.ReadFile(filepath.Join(f.replace, "go.sum"))
+		if err != nil {
+			return err
+		}
+		files = append(files, gen.File{Path: "go.sum", Content: sums})
+	}
+	if err := gen.Write(f.out, files); err != nil {
+		return err
+	}
+	for _, w := range files {
+		if _, err := fmt.Fprintln(env.stdout, "wrote", filepath.Join(f.out, w.Path)); err != nil {
+			return err
+		}
+	}
+	if f.replace != "" {
+		return nil
+	}
+	cmd := exec.CommandContext(env.ctx, "go", "mod", "tidy")
+	cmd.Dir, cmd.Stdout, cmd.Stderr = f.out, env.stderr, env.stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go mod tidy in %s: %w; --replace takes Thrum from a checkout", f.out, err)
+	}
+	return nil
+}

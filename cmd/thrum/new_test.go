@@ -1,0 +1,192 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// layouts are the ways in which schemas are spread over files and directories.
+var layouts = []struct {
+	name  string
+	files map[string]string
+	args  []string
+	run   bool // the tests too, which takes longer than compiling
+}{
+	{"one file with two services", map[string]string{"greeter.fbs": `
+		attribute "go_package=example.com/app/greet";
+		namespace app.greet;
+		struct At { x:int; }
+		table Name { first:string; }
+		union Mood { Name, At, Text: string }
+		table Hello { name:Name (required); words:[string] (required); mood:Mood (required); at:At (required); }
+		table Round { next:Round (required); }
+		rpc_service Greeter {
+			/// Says hello.
+			say_hello(Name):Hello; Echo(Hello):Hello; }
+		rpc_service Server { Echo(Hello):Name; Turn(Name):Round; }`},
+		[]string{"--fbs", "greeter.fbs"}, true},
+	{"one namespace beside each other", map[string]string{
+		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
+		"part.fbs": `namespace app; table Part { n:int; } rpc_service Parts { Get(Part):Part; }`},
+		[]string{"--fbs", "root.fbs"}, false},
+	{"namespaces in one directory", map[string]string{
+		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:part.Part; } rpc_service S { Get(app.part.Part):Reply; }`,
+		"part.fbs": `namespace app.part; table Part { n:int; }`},
+		[]string{"--fbs", "root.fbs"}, false},
+	{"directories by relative paths", map[string]string{
+		"api/root.fbs": `include "../lib/part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
+		"lib/part.fbs": `include "./more/leaf.fbs"; namespace app; table Part { leaf:Leaf; }`, "lib/more/leaf.fbs": `namespace app; table Leaf {}`},
+		[]string{"--fbs", "api/root.fbs"}, false},
+	{"directories that are searched", map[string]string{
+		"api/root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
+		"lib/part.fbs": `include "leaf.fbs"; namespace app; table Part { leaf:Leaf; }`, "lib/more/leaf.fbs": `namespace app; table Leaf {}`},
+		[]string{"--fbs", "api/root.fbs", "--fbsdir", "lib", "--fbsdir", "lib/more"}, false},
+	{"three Go packages and names qualified in part", map[string]string{
+		"root.fbs": `include "a/base.fbs"; include "a/b/item.fbs"; attribute "go_package=example.com/app/shop"; namespace app.shop;
+			table Order { items:[items.Item]; total:base.Money; } rpc_service Orders { Place(Order):base.Money; }`,
+		"a/base.fbs":   `attribute "go_package=else.org/money/v2"; namespace app.base; table Money { units:long; }`,
+		"a/b/item.fbs": `include "../base.fbs"; attribute "go_package=example.com/app/items"; namespace app.items; table Item { price:base.Money; }`},
+		[]string{"--fbs", "root.fbs"}, true},
+	{"Thrift", map[string]string{
+		"shop.thrift": `namespace go app.shop
+			include "base.thrift"
+			struct Book { 1: string title, 2: required base.Money price }
+			union Key { 1: i64 id, 2: base.Money price }
+			union Bare { 1: i64 id }
+			service Shop extends base.Base { Book find(1: Key key), Bare bare(1: Bare b), oneway void note(1: string s), list<Book> all(1: set<i32> ids) }
+			service Second { Book find(1: i32 n) }`,
+		"base.thrift": `namespace go app.base
+			struct Money { 1: i64 units }
+			service Base { i32 ping() }`},
+		[]string{"--thrift", "shop.thrift"}, true},
+}
+
+func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds programs")
+	}
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	var mods []string
+	for i, l := range layouts {
+		root := string(rune('a' + i))
+		for name, text := range l.files {
+			placeFile(t, filepath.Join(root, name), text)
+		}
+		var args []string
+		for _, a := range l.args {
+			if !strings.HasPrefix(a, "--") {
+				a = filepath.Join(root, filepath.FromSlash(a))
+			}
+			args = append(args, a)
+		}
+		out := filepath.Join("out", root)
+		expect(t, exitOK, append([]string{"new", "-o", out, "--mod", "example.com/app", "--replace", checkout}, args...)...)
+		mods = append(mods, out)
+	}
+	for i, mod := range mods {
+		verb := "vet"
+		if layouts[i].run {
+			verb = "test"
+		}
+		cmd := exec.Command("go", verb, "./...")
+		cmd.Dir, cmd.Env = mod, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", layouts[i].name, err, out)
+		}
+	}
+}
+
+func placeFile(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fileText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
+	t.Chdir(t.TempDir())
+	schema := func(methods string) {
+		placeFile(t, "a.fbs", "namespace x; table A { n:int; } "+methods)
+	}
+	placeFile(t, "go.mod", "module example.com/found\n")
+	schema("rpc_service One { Get(A):A; }")
+	expect(t, exitOK, "new", "--fbs", "a.fbs", "-o", "srv")
+	if _, err := os.Stat(filepath.Join("srv", "go.mod")); err == nil {
+		t.Error("a go.mod in a module")
+	}
+	if text := fileText(t, "srv/services.go"); !strings.Contains(text, `"example.com/found/srv/stub/x"`) {
+		t.Errorf("imports of %s", text)
+	}
+	mine := "package main // mine\n"
+	kept := []string{"main.go", "config.go", "config.json", "one.go", "one_test.go", "server_test.go", "cmd/client/main.go"}
+	for _, name := range kept {
+		placeFile(t, filepath.Join("srv", name), mine)
+	}
+	schema("rpc_service One { Get(A):A; Put(A):A; } rpc_service Two { Get(A):A; }")
+	out, _ := expect(t, exitOK, "new", "--fbs", "a.fbs", "-o", "srv")
+	for _, name := range kept {
+		if fileText(t, filepath.Join("srv", name)) != mine {
+			t.Errorf("%s is overwritten", name)
+		}
+		if !strings.Contains(out, "kept  "+filepath.Join("srv", filepath.FromSlash(name))) {
+			t.Errorf("%s is not said to be kept:\n%s", name, out)
+		}
+	}
+	if text := fileText(t, "srv/services.go"); !strings.Contains(text, "newTwo()") {
+		t.Errorf("the new service is missing: %s", text)
+	}
+	if text := fileText(t, "srv/two.go"); !strings.Contains(text, "func (s *Two) Get(") {
+		t.Errorf("the new handler: %s", text)
+	}
+	if text := fileText(t, "srv/stub/x/a.go"); !strings.Contains(text, "Put(") {
+		t.Error("the stubs are old")
+	}
+}
+
+func TestNewSaysWhatIsMissing(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; }")
+	placeFile(t, "none.fbs", "table A { n:int; }")
+	placeFile(t, "a.thrift", "service S {}")
+	for _, args := range [][]string{
+		{"--fbs", "a.fbs"}, {"-o", "x"}, {"--fbs", "a.fbs", "--thrift", "a.thrift", "-o", "x"}, {"--fbs", "a.thrift", "-o", "x", "--mod", "m"},
+		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
+	} {
+		expect(t, exitUsage, append([]string{"new"}, args...)...)
+	}
+	if module, _ := findModule(t.TempDir()); module == "" { // the machine may have a go.mod somewhere above
+		expect(t, exitUsage, "new", "--fbs", "a.fbs", "-o", "x")
+	}
+	if _, stderr := expect(t, exitFailed, "new", "--fbs", "none.fbs", "-o", "x", "--mod", "m"); !strings.Contains(stderr, "no service") {
+		t.Errorf("got %q", stderr)
+	}
+	if _, stderr := expect(t, exitFailed, "new", "--fbs", "a.fbs", "-o", "x", "--mod", "m", "--replace", "."); !strings.Contains(stderr, "--replace") {
+		t.Errorf("got %q", stderr)
+	}
+	placeFile(t, "mod/go.mod", "module example.com/other\n")
+	expect(t, exitUsage, "new", "--fbs", "a.fbs", "-o", "mod", "--mod", "m")
+	out, _ := expect(t, exitOK, "new", "--fbs", "none.fbs", "--rpconly", "-o", "mod")
+	if want := "wrote " + filepath.FromSlash("mod/stub/none/none.go") + "\n"; out != want {
+		t.Errorf("got %q", out)
+	}
+}

@@ -1,0 +1,123 @@
+package fbs
+
+// Services as projects begin with them.
+
+import (
+	"strings"
+
+	"github.com/thrum-rpc/thrum/gen/internal/skeleton"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// Skeletons describes the services of the files, and of those that they include, as the
+// project in path sees them.
+func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Service, error) {
+	g := newGenerator(roots, opts)
+	if err := g.errs.Err(); err != nil {
+		return nil, err
+	}
+	var names skeleton.Names
+	var all []*skeleton.Service
+	for _, u := range g.units {
+		for _, s := range u.services {
+			all = append(all, s.skeleton(path, &names))
+		}
+	}
+	return all, nil
+}
+
+// outside returns a file of the project, to ask for types as it has to write them.
+func (g *generator) outside(path string) *unit {
+	pkg := &goPackage{importPath: path, name: "main", names: scope{}, imports: make(map[*goPackage]bool)}
+	pkg.names.reserve(taken...)
+	return &unit{generator: g, pkg: pkg, imports: map[string]string{}}
+}
+
+func (s *service) skeleton(path string, names *skeleton.Names) *skeleton.Service {
+	handler, client, register := s.generator.outside(path), s.generator.outside(path), s.generator.outside(path)
+	out := &skeleton.Service{
+		Full:  s.FullName(),
+		Embed: handler.qualified(s.unit, s.names.Unimplemented), New: register.qualified(s.unit, s.names.New),
+		NewClient: client.qualified(s.unit, s.names.NewObjectClient),
+	}
+	out.Type, out.File = names.Add(s.Service.Name())
+	handler.Use("context")
+	handler.Use("github.com/thrum-rpc/thrum/flatbuf")
+	handler.Use("github.com/thrum-rpc/thrum/rpc/flatrpc")
+	for _, m := range s.Methods {
+		out.Methods = append(out.Methods, s.method(m, handler, client))
+	}
+	out.Handler, out.Client, out.Register = skeleton.Imports(handler.imports), skeleton.Imports(client.imports), skeleton.Imports(register.imports)
+	return out
+}
+
+func (s *service) method(m *method, handler, client *unit) *skeleton.Method {
+	out := &skeleton.Method{
+		Name: m.Name, Doc: comment(m.Doc()), Value: true, Call: "-",
+		Signature: m.Name + "(ctx context.Context, req *" + handler.qualified(m.Req.unit, m.Req.Name) + ") (*flatbuf.Builder, error)",
+	}
+	reply, ok := handler.sample(m.Rep, 0)
+	if !ok {
+		out.Body = []string{"return s." + s.names.Unimplemented + "." + m.Name + "(ctx, req)"}
+		return out
+	}
+	out.Body = []string{
+		"b := flatrpc.NewBuilder(ctx)", "reply := " + reply,
+		handler.qualified(m.Rep.unit, m.Rep.names.Finish) + "(b, reply.Pack(b))", "return b, nil",
+	}
+	if req, ok := client.sample(m.Req, 0); ok {
+		out.Call = ", " + req
+	}
+	return out
+}
+
+// maxSample bounds the nesting of tables in samples.
+const maxSample = 8
+
+// sample returns an expression for the emptiest object of m that makes a valid message,
+// and whether there is one.
+func (u *unit) sample(m *message, depth int) (string, bool) {
+	if depth == maxSample {
+		return "", false
+	}
+	var set []string
+	for _, f := range m.Fields {
+		if !f.IsRequired() || f.Kind == kindString {
+			continue
+		}
+		value, ok := u.sampleField(f, depth)
+		if !ok {
+			return "", false
+		}
+		set = append(set, f.F+": "+value)
+	}
+	return "&" + u.qualified(m.unit, m.Object) + "{" + strings.Join(set, ", ") + "}", true
+}
+
+func (u *unit) sampleField(f *field, depth int) (string, bool) {
+	asSeen := *f // with types as u writes them
+	owner := *f.owner
+	owner.unit = u
+	asSeen.owner = &owner
+	switch f.Kind {
+	case kindTable:
+		return u.sample(f.target(), depth+1)
+	case kindStruct:
+		return "&" + asSeen.ObjectT() + "{}", true
+	case kindUnion:
+		for _, member := range f.target().Fields {
+			of := u.qualified(member.owner.unit, member.names.Of)
+			switch member.Kind {
+			case kindString:
+				return of + `("")`, true
+			case kindStruct:
+				return of + "(&" + u.qualified(member.target().unit, member.target().Object) + "{})", true
+			}
+			if value, ok := u.sample(member.target(), depth+1); ok {
+				return of + "(" + value + ")", true
+			}
+		}
+		return "", false
+	}
+	return asSeen.Native() + "{}", true
+}

@@ -1,0 +1,222 @@
+// Package skeleton renders the project around generated code: a server with a
+// file for each service, a client, tests and configuration. It is told names and
+// Go expressions, and knows no schema and no IDL.
+package skeleton
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"go/format"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template"
+)
+
+// Project is what all files share.
+type Project struct {
+	Name     string // of the server
+	Path     string // import path of the project's directory
+	Messages bool   // whether services are FlatBuffers'
+	Services []*Service
+}
+
+// Service is one service. The expressions are Go as the project's packages
+// write it.
+type Service struct {
+	Type  string // of the handler
+	File  string // of the handler, without ending
+	Full  string // name of the service
+	Embed string // type of which the handler inherits what it lacks
+	New   string // function that makes the service of a handler
+	// NewClient is the function that makes a client, of tests and of the client program.
+	NewClient string
+	Methods   []*Method
+	// What the expressions import: of the handler's file, of its test and the client, and for New.
+	Handler, Client, Register Imports
+}
+
+// Method is a method of a service.
+type Method struct {
+	Name      string
+	Doc       string // as lines of Go
+	Signature string // without func and receiver
+	Body      []string
+	Call      string // arguments after ctx, each with a comma before it; "-" for one that cannot be called by itself
+	Value     bool   // whether it returns something
+}
+
+// Imports are import paths with the names that they have.
+type Imports map[string]string
+
+// File is a file of the project. Keep says that it is the user's from then on, and is not
+// to be overwritten.
+type File struct {
+	Path    string
+	Content []byte
+	Keep    bool
+}
+
+//go:embed templates/*.tmpl
+var templateFiles embed.FS
+
+var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.tmpl"))
+
+// Files returns the files, in the order of their paths.
+func (p *Project) Files() ([]File, error) {
+	base := Imports{p.rpc(): "rpc"}
+	files := []struct {
+		path, template string
+		data           any
+		imports        []Imports
+		keep           bool
+	}{
+		{"main.go", "main.tmpl", p, []Imports{std("context", "errors", "flag", "log", "net", "os", "os/signal", "syscall", "time"), base}, true},
+		{"config.go", "config.tmpl", p, []Imports{std("encoding/json", "fmt", "os", "time"), base}, true},
+		{"services.go", "services.tmpl", p, append(p.all(func(s *Service) Imports { return s.Register }), base), false},
+		{"server_test.go", "server_test.tmpl", p, []Imports{p.testImports(), base}, true},
+		{"cmd/client/main.go", "client.tmpl", p, append(p.all(func(s *Service) Imports { return s.Client }), std("context", "encoding/json", "flag", "fmt", "log", "os", "time"), base), true},
+	}
+	out := []File{{Path: "config.json", Content: []byte(config), Keep: true}}
+	for _, s := range p.Services {
+		one := struct {
+			*Project
+			*Service
+		}{p, s}
+		handler, err := render("service.tmpl", one, s.Handler)
+		if err != nil {
+			return nil, err
+		}
+		test, err := render("service_test.tmpl", one, s.Client, std("context", "testing"))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{s.File + ".go", handler, true}, File{s.File + "_test.go", test, true})
+	}
+	for _, f := range files {
+		content, err := render(f.template, f.data, f.imports...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{f.path, content, f.keep})
+	}
+	slices.SortFunc(out, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	return out, nil
+}
+
+// config is what a server starts with.
+const config = `{
+  "listen": "127.0.0.1:8000",
+  "timeout": "5s",
+  "maxInFlight": 10000,
+  "grace": "10s"
+}
+`
+
+func (p *Project) rpc() string { return "github.com/thrum-rpc/thrum/rpc" }
+
+func (p *Project) testImports() Imports {
+	i := std("testing")
+	i["github.com/thrum-rpc/thrum/rpc/rpctest"] = "rpctest"
+	if p.Messages {
+		i["context"] = "context"
+	}
+	return i
+}
+
+func (p *Project) all(of func(*Service) Imports) (list []Imports) {
+	for _, s := range p.Services {
+		list = append(list, of(s))
+	}
+	return list
+}
+
+// Several reports whether the server has more than one service.
+func (p *Project) Several() bool { return len(p.Services) > 1 }
+
+// Callable returns the methods that can be called by themselves.
+func (s *Service) Callable() (list []*Method) {
+	for _, m := range s.Methods {
+		if m.Call != "-" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// Names gives out the names of handlers and their files, each once.
+type Names struct{ taken map[string]bool }
+
+// Add names the handler of a service, and its file.
+func (n *Names) Add(service string) (typ, file string) {
+	if n.taken == nil {
+		n.taken = map[string]bool{"Server": true, "main": true, "config": true, "services": true, "server": true}
+	}
+	typ = strings.ToUpper(service[:1]) + service[1:]
+	for n.taken[typ] {
+		typ += "_"
+	}
+	file = strings.ToLower(service)
+	if strings.ContainsRune(file, '_') { // the go tool reads more into some endings
+		file += "_service"
+	}
+	for n.taken[file] {
+		file += "_service"
+	}
+	n.taken[typ], n.taken[file] = true, true
+	return typ, file
+}
+
+func std(paths ...string) Imports {
+	i := Imports{}
+	for _, p := range paths {
+		i[p] = path.Base(p)
+	}
+	return i
+}
+
+// render returns a formatted file with those of the imports that it uses.
+func render(name string, data any, imports ...Imports) ([]byte, error) {
+	var body bytes.Buffer
+	if err := templates.ExecuteTemplate(&body, name, data); err != nil {
+		return nil, fmt.Errorf("gen: %w", err)
+	}
+	head, rest, _ := strings.Cut(body.String(), "//imports\n")
+	all := Imports{}
+	for _, list := range imports {
+		for p, n := range list {
+			if strings.Contains(rest, n+".") {
+				all[p] = n
+			}
+		}
+	}
+	src, err := format.Source([]byte(head + all.declaration() + rest))
+	if err != nil {
+		return nil, fmt.Errorf("gen: %s: the output is not Go, which is a defect of the generator: %w\n%s%s", name, err, head, rest)
+	}
+	return src, nil
+}
+
+// declaration returns the import declaration, the standard library first.
+func (i Imports) declaration() string {
+	var std, other []string
+	for p, n := range i {
+		line := strconv.Quote(p)
+		if path.Base(p) != n {
+			line = n + " " + line
+		}
+		if strings.Contains(p, ".") {
+			other = append(other, line)
+		} else {
+			std = append(std, line)
+		}
+	}
+	slices.Sort(std)
+	slices.Sort(other)
+	if len(std) > 0 && len(other) > 0 {
+		std = append(std, "")
+	}
+	return "import (\n" + strings.Join(append(std, other...), "\n") + "\n)\n"
+}

@@ -1,0 +1,213 @@
+package gen
+
+import (
+	"strings"
+
+	"github.com/thrum-rpc/thrum/gen/internal/fbs"
+	"github.com/thrum-rpc/thrum/gen/internal/skeleton"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file holds whole projects: generated code, and what a user goes on with.
+
+// Project says what a project is called.
+type Project struct {
+	Name string // of the server's program, for its documentation
+	Path string // import path of the project's directory
+	// StubsOnly leaves out all but generated code.
+	StubsOnly bool
+}
+
+// ProjectFile is a file of a project.
+type ProjectFile struct {
+	File
+	// Keep says that the file is its user's once it is there, and must not be overwritten.
+	Keep bool
+}
+
+// stubs is the directory of generated code in a project.
+const stubs = "stub"
+
+// ThriftProject returns a project that serves the services of f and, if it
+// declares none, fails to. Generated code lies below stub/ and is written with the
+// options and [Forms]. The project builds, and its tests pass, as it is: each service has a file with
+// a handler, whose methods answer with empty values, and a test.
+func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, error) {
+	opts = append(opts, ImportPrefix(p.Path+"/"+stubs), Forms(true))
+	files, err := Go(f, opts...)
+	if err != nil {
+		return nil, err
+	}
+	g := newGenerator(f, newOptions(opts))
+	s := &skeleton.Project{Name: p.Name, Path: p.Path}
+	var names skeleton.Names
+	for _, gf := range g.files {
+		for _, service := range gf.services {
+			s.Services = append(s.Services, service.skeleton(p.Path, &names))
+		}
+	}
+	return project(s, p, files)
+}
+
+// FlatBuffersProject is [ThriftProject] for files of FlatBuffers and all services that they and
+// the files that they include declare, which are served over tRPC.
+func FlatBuffersProject(files []*schema.File, p Project, opts ...Option) ([]ProjectFile, error) {
+	opts = append(opts, ImportPrefix(p.Path+"/"+stubs))
+	out, err := FlatBuffers(files, opts...)
+	if err != nil {
+		return nil, err
+	}
+	o := newOptions(opts)
+	s := &skeleton.Project{Name: p.Name, Path: p.Path, Messages: true}
+	s.Services, err = fbs.Skeletons(files, p.Path, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: true})
+	if err != nil {
+		return nil, err
+	}
+	return project(s, p, out)
+}
+
+// project joins generated code and what is around it.
+func project(s *skeleton.Project, p Project, generated []File) (all []ProjectFile, err error) {
+	for _, f := range generated {
+		all = append(all, ProjectFile{File: File{Path: stubs + "/" + f.Path, Content: f.Content}})
+	}
+	if p.StubsOnly || len(s.Services) == 0 {
+		return all, nil
+	}
+	files, err := s.Files()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		all = append(all, ProjectFile{File: File{Path: f.Path, Content: f.Content}, Keep: f.Keep})
+	}
+	return all, nil
+}
+
+// outside returns a file of the project, which is none of g's, to ask for types as
+// it has to write them.
+func (g *generator) outside(path string) *goFile {
+	pkg := &goPackage{importPath: path, name: "main", alias: "main", names: scope{}, imports: make(map[*goPackage]bool)}
+	return &goFile{generator: g, pkg: pkg, imports: imports{}}
+}
+
+// skeleton describes the service as the project in path sees it.
+func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Service {
+	handler, client, register := s.generator.outside(path), s.generator.outside(path), s.generator.outside(path)
+	out := &skeleton.Service{
+		Full:  s.Service.Name(),
+		Embed: handler.qualified(s.pkg, s.Unimplemented), New: register.qualified(s.pkg, s.NewService), NewClient: client.qualified(s.pkg, s.NewClient),
+	}
+	out.Type, out.File = names.Add(s.Name)
+	for _, c := range s.All() {
+		m := &skeleton.Method{Name: c.Name, Doc: comment(c.Method.Doc()), Value: c.Success() != nil}
+		inHandler, inClient := goCall{c.goMethod, handler, ""}, goCall{c.goMethod, client, ""}
+		m.Signature = inHandler.Signature()
+		m.Body = inHandler.emptyAnswer(s.Unimplemented)
+		m.Call = inClient.emptyArguments()
+		out.Methods = append(out.Methods, m)
+	}
+	out.Handler, out.Client, out.Register = skeleton.Imports(handler.imports), skeleton.Imports(client.imports), skeleton.Imports(register.imports)
+	return out
+}
+
+// emptyAnswer returns the statements of a method that answers with an empty
+// value or, where none can be sent, as unknown.
+func (c goCall) emptyAnswer(unimplemented string) []string {
+	success := c.Success()
+	switch {
+	case success == nil:
+		return []string{"return nil"}
+	case success.valueType().Kind() != schema.Struct:
+		return []string{"return r, nil"}
+	}
+	if value, ok := c.in.sample(success.valueType(), 0); ok {
+		return []string{"return " + value + ", nil"}
+	}
+	args := []string{"ctx"}
+	for _, p := range c.Params {
+		args = append(args, p.Name)
+	}
+	return []string{"return s." + unimplemented + "." + c.Name + "(" + strings.Join(args, ", ") + ")"}
+}
+
+// emptyArguments returns arguments for a call, or "-" if there are none that can
+// be sent, or an answer cannot.
+func (c goCall) emptyArguments() string {
+	var b strings.Builder
+	if s := c.Success(); s != nil {
+		if _, ok := c.in.sample(s.valueType(), 0); !ok {
+			return "-"
+		}
+	}
+	for _, p := range c.Params {
+		value, ok := c.in.sample(p.Field.valueType(), 0)
+		if !ok {
+			return "-"
+		}
+		b.WriteString(", " + value)
+	}
+	return b.String()
+}
+
+// maxSample bounds the nesting of structs in samples.
+const maxSample = 8
+
+// sample returns an expression for the emptiest value of t that can be sent,
+// and whether there is one.
+func (f *goFile) sample(t *schema.Type, depth int) (string, bool) {
+	switch t.Kind() {
+	case schema.Struct:
+	case schema.Bool:
+		return "false", true
+	case schema.String:
+		return `""`, true
+	case schema.UUID:
+		return f.goType(t) + "{}", true
+	case schema.Binary, schema.List, schema.Set, schema.Map:
+		return "nil", true
+	default:
+		return "0", true
+	}
+	s := f.generator.structs[t.Struct()]
+	if depth == maxSample {
+		return "", false
+	}
+	if s.IsUnion() {
+		return f.sampleUnion(s, t, depth)
+	}
+	var set []string
+	for _, field := range s.Fields {
+		if field.optional() || field.valueType().Kind() != schema.Struct {
+			continue
+		}
+		value, ok := f.sample(field.valueType(), depth+1)
+		if !ok {
+			return "", false
+		}
+		set = append(set, field.Name+": "+value)
+	}
+	if len(set) == 0 {
+		return f.qualified(s.pkg, s.New) + "()", true
+	}
+	return "&" + f.structType(t) + "{" + strings.Join(set, ", ") + "}", true
+}
+
+// sampleUnion is sample for a union with a field that is no pointer to a scalar.
+func (f *goFile) sampleUnion(s *goStruct, t *schema.Type, depth int) (string, bool) {
+	for _, field := range s.Fields {
+		k := field.valueType().Kind()
+		if !k.IsContainer() && k != schema.Struct {
+			continue
+		}
+		value := f.goType(field.valueType()) + "{}"
+		if k == schema.Struct {
+			var ok bool
+			if value, ok = f.sample(field.valueType(), depth+1); !ok {
+				continue
+			}
+		}
+		return "&" + f.structType(t) + "{" + field.Name + ": " + value + "}", true
+	}
+	return "", false
+}
