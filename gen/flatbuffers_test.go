@@ -2,9 +2,12 @@ package gen_test
 
 import (
 	"fmt"
+	"go/types"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -36,11 +39,23 @@ func NewBuilder(ctx context.Context) *flatbuf.Builder { return nil }
 `
 )
 
+// flatPackages are the packages that generated code imports, checked once.
+var flatPackages = sync.OnceValue(func() map[string]*types.Package {
+	h := newHouse(nil)
+	h.source["github.com/thrum-rpc/thrum/rpc"] = map[string]string{"rpc.go": flatRPCStandIn}
+	h.source["github.com/thrum-rpc/thrum/rpc/flatrpc"] = map[string]string{"flatrpc.go": flatrpcStandIn}
+	for _, p := range []string{"flatbuf", "flatbuf/flexbuf", "rpc", "rpc/flatrpc"} {
+		if _, err := h.Import("github.com/thrum-rpc/thrum/" + p); err != nil {
+			panic(err)
+		}
+	}
+	return h.done
+})
+
 // newFlatHouse is newHouse for the output of FlatBuffers.
 func newFlatHouse(files []gen.File) *house {
 	h := newHouse(files)
-	h.source["github.com/thrum-rpc/thrum/rpc"] = map[string]string{"rpc.go": flatRPCStandIn}
-	h.source["github.com/thrum-rpc/thrum/rpc/flatrpc"] = map[string]string{"flatrpc.go": flatrpcStandIn}
+	maps.Copy(h.done, flatPackages())
 	return h
 }
 
@@ -201,4 +216,37 @@ func TestWhatGoCannotExpressOfFlatBuffersIsReported(t *testing.T) {
 			t.Errorf("%s: %v", c.code, err)
 		}
 	}
+}
+
+// FuzzFlatBuffers generates whatever schema the front end accepts: the output compiles, or
+// the error says what Go cannot express.
+func FuzzFlatBuffers(f *testing.F) {
+	for _, path := range append(flatGoldens, "../../../idl/fbsidl/testdata/accepted/everything.fbs") {
+		text, err := os.ReadFile(filepath.Join("testdata/fbs", path))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text)
+	}
+	f.Add([]byte("namespace a; struct s { k:[ubyte:3] (key); } table t { a:[s]; u:[U] (required); } union U:long { t = 5, s, string }"))
+	flatPackages()
+	f.Fuzz(func(t *testing.T, text []byte) {
+		file, list := fbsidl.Load("main.fbs", fbsidl.Sources(map[string][]byte{"main.fbs": text}), fbsidl.MemoryOnly())
+		if list.Err() != nil {
+			return
+		}
+		files, err := gen.FlatBuffers([]*schema.File{file}, gen.ImportPrefix(compilePrefix))
+		if err != nil {
+			if _, ok := err.(diag.List); !ok {
+				t.Fatal(err)
+			}
+			return
+		}
+		h := newFlatHouse(files)
+		for p := range h.source {
+			if _, err := h.Import(p); err != nil {
+				t.Fatalf("%s: %v", p, err)
+			}
+		}
+	})
 }

@@ -1106,11 +1106,15 @@ type StatBuilder struct {
 
 // NewStatBuilder begins a Stat with its required fields.
 func NewStatBuilder(builder *flatbuf.Builder, name flatbuf.Ref[string]) *StatBuilder {
-	return &StatBuilder{
-		b:  builder,
-		f0: name,
-		f1: 7,
-	}
+	return new(StatBuilder).begin(builder, name)
+}
+
+// begin is apart from NewStatBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *StatBuilder) begin(builder *flatbuf.Builder, name flatbuf.Ref[string]) *StatBuilder {
+	m.b = builder
+	m.f0 = name
+	m.f1 = 7
+	return m
 }
 
 func (m *StatBuilder) Count(v int64) *StatBuilder {
@@ -1329,9 +1333,13 @@ type RankedBuilder struct {
 
 // NewRankedBuilder begins a Ranked.
 func NewRankedBuilder(builder *flatbuf.Builder) *RankedBuilder {
-	return &RankedBuilder{
-		b: builder,
-	}
+	return new(RankedBuilder).begin(builder)
+}
+
+// begin is apart from NewRankedBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *RankedBuilder) begin(builder *flatbuf.Builder) *RankedBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *RankedBuilder) Level(v Level) *RankedBuilder {
@@ -1549,9 +1557,13 @@ type BoxedBuilder struct {
 
 // NewBoxedBuilder begins a Boxed.
 func NewBoxedBuilder(builder *flatbuf.Builder) *BoxedBuilder {
-	return &BoxedBuilder{
-		b: builder,
-	}
+	return new(BoxedBuilder).begin(builder)
+}
+
+// begin is apart from NewBoxedBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *BoxedBuilder) begin(builder *flatbuf.Builder) *BoxedBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *BoxedBuilder) Box(v *BoxT) *BoxedBuilder {
@@ -1755,9 +1767,13 @@ type FlagBuilder struct {
 
 // NewFlagBuilder begins a Flag.
 func NewFlagBuilder(builder *flatbuf.Builder) *FlagBuilder {
-	return &FlagBuilder{
-		b: builder,
-	}
+	return new(FlagBuilder).begin(builder)
+}
+
+// begin is apart from NewFlagBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *FlagBuilder) begin(builder *flatbuf.Builder) *FlagBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *FlagBuilder) On(v bool) *FlagBuilder {
@@ -4043,20 +4059,24 @@ type KindsBuilder struct {
 
 // NewKindsBuilder begins a Kinds with its required fields.
 func NewKindsBuilder(builder *flatbuf.Builder, required flatbuf.Ref[string]) *KindsBuilder {
-	return &KindsBuilder{
-		b:   builder,
-		f11: true,
-		f12: -3,
-		f13: 42,
-		f14: 18446744073709551615,
-		f15: 2.5,
-		f16: float64(math.NaN()),
-		f17: float32(math.Inf(-1)),
-		f18: 5,
-		f19: 8,
-		f20: 18446744073709551615,
-		f31: required,
-	}
+	return new(KindsBuilder).begin(builder, required)
+}
+
+// begin is apart from NewKindsBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *KindsBuilder) begin(builder *flatbuf.Builder, required flatbuf.Ref[string]) *KindsBuilder {
+	m.b = builder
+	m.f11 = true
+	m.f12 = -3
+	m.f13 = 42
+	m.f14 = 18446744073709551615
+	m.f15 = 2.5
+	m.f16 = float64(math.NaN())
+	m.f17 = float32(math.Inf(-1))
+	m.f18 = 5
+	m.f19 = 8
+	m.f20 = 18446744073709551615
+	m.f31 = required
+	return m
 }
 
 // The first field.

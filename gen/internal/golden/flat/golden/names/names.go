@@ -818,9 +818,13 @@ type string_Builder struct {
 
 // Newstring_Builder begins a string_.
 func Newstring_Builder(builder *flatbuf.Builder) *string_Builder {
-	return &string_Builder{
-		b: builder,
-	}
+	return new(string_Builder).begin(builder)
+}
+
+// begin is apart from Newstring_Builder so that this one is inlined, and the builder stays on the stack.
+func (m *string_Builder) begin(builder *flatbuf.Builder) *string_Builder {
+	m.b = builder
+	return m
 }
 
 func (m *string_Builder) Type(v int32) *string_Builder {
@@ -1330,10 +1334,14 @@ type InitBuilder struct {
 
 // NewInitBuilder begins a Init with its required fields.
 func NewInitBuilder(builder *flatbuf.Builder, key_ flatbuf.Ref[string]) *InitBuilder {
-	return &InitBuilder{
-		b:  builder,
-		f6: key_,
-	}
+	return new(InitBuilder).begin(builder, key_)
+}
+
+// begin is apart from NewInitBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *InitBuilder) begin(builder *flatbuf.Builder, key_ flatbuf.Ref[string]) *InitBuilder {
+	m.b = builder
+	m.f6 = key_
+	return m
 }
 
 func (m *InitBuilder) Rcv(v *map_T) *InitBuilder {
@@ -1549,9 +1557,13 @@ type InitTBuilder struct {
 
 // NewInitTBuilder begins a InitT.
 func NewInitTBuilder(builder *flatbuf.Builder) *InitTBuilder {
-	return &InitTBuilder{
-		b: builder,
-	}
+	return new(InitTBuilder).begin(builder)
+}
+
+// begin is apart from NewInitTBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *InitTBuilder) begin(builder *flatbuf.Builder) *InitTBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *InitTBuilder) A(v int32) *InitTBuilder {
@@ -1825,9 +1837,13 @@ type v_Builder struct {
 
 // Newv_Builder begins a v_.
 func Newv_Builder(builder *flatbuf.Builder) *v_Builder {
-	return &v_Builder{
-		b: builder,
-	}
+	return new(v_Builder).begin(builder)
+}
+
+// begin is apart from Newv_Builder so that this one is inlined, and the builder stays on the stack.
+func (m *v_Builder) begin(builder *flatbuf.Builder) *v_Builder {
+	m.b = builder
+	return m
 }
 
 func (m *v_Builder) Rcv(v flatbuf.UnionRef[rcv_]) *v_Builder {

@@ -179,9 +179,13 @@ type RootBuilder struct {
 
 // NewRootBuilder begins a Root.
 func NewRootBuilder(builder *flatbuf.Builder) *RootBuilder {
-	return &RootBuilder{
-		b: builder,
-	}
+	return new(RootBuilder).begin(builder)
+}
+
+// begin is apart from NewRootBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *RootBuilder) begin(builder *flatbuf.Builder) *RootBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *RootBuilder) Left(v flatbuf.Ref[left.Left]) *RootBuilder {

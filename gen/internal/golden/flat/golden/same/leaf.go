@@ -178,9 +178,13 @@ type LeafBuilder struct {
 
 // NewLeafBuilder begins a Leaf.
 func NewLeafBuilder(builder *flatbuf.Builder) *LeafBuilder {
-	return &LeafBuilder{
-		b: builder,
-	}
+	return new(LeafBuilder).begin(builder)
+}
+
+// begin is apart from NewLeafBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *LeafBuilder) begin(builder *flatbuf.Builder) *LeafBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *LeafBuilder) Parts(v flatbuf.Ref[[]Part]) *LeafBuilder {

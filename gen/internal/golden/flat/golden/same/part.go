@@ -149,9 +149,13 @@ type PartBuilder struct {
 
 // NewPartBuilder begins a Part.
 func NewPartBuilder(builder *flatbuf.Builder) *PartBuilder {
-	return &PartBuilder{
-		b: builder,
-	}
+	return new(PartBuilder).begin(builder)
+}
+
+// begin is apart from NewPartBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *PartBuilder) begin(builder *flatbuf.Builder) *PartBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *PartBuilder) N(v int32) *PartBuilder {

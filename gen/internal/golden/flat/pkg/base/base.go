@@ -165,10 +165,14 @@ type MoneyBuilder struct {
 
 // NewMoneyBuilder begins a Money with its required fields.
 func NewMoneyBuilder(builder *flatbuf.Builder, currency flatbuf.Ref[string]) *MoneyBuilder {
-	return &MoneyBuilder{
-		b:  builder,
-		f1: currency,
-	}
+	return new(MoneyBuilder).begin(builder, currency)
+}
+
+// begin is apart from NewMoneyBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *MoneyBuilder) begin(builder *flatbuf.Builder, currency flatbuf.Ref[string]) *MoneyBuilder {
+	m.b = builder
+	m.f1 = currency
+	return m
 }
 
 func (m *MoneyBuilder) Units(v int64) *MoneyBuilder {
@@ -365,9 +369,13 @@ type PersonBuilder struct {
 
 // NewPersonBuilder begins a Person.
 func NewPersonBuilder(builder *flatbuf.Builder) *PersonBuilder {
-	return &PersonBuilder{
-		b: builder,
-	}
+	return new(PersonBuilder).begin(builder)
+}
+
+// begin is apart from NewPersonBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *PersonBuilder) begin(builder *flatbuf.Builder) *PersonBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *PersonBuilder) Name(v flatbuf.Ref[string]) *PersonBuilder {

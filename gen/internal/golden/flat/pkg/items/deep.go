@@ -186,9 +186,13 @@ type MakerBuilder struct {
 
 // NewMakerBuilder begins a Maker.
 func NewMakerBuilder(builder *flatbuf.Builder) *MakerBuilder {
-	return &MakerBuilder{
-		b: builder,
-	}
+	return new(MakerBuilder).begin(builder)
+}
+
+// begin is apart from NewMakerBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *MakerBuilder) begin(builder *flatbuf.Builder) *MakerBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *MakerBuilder) Person(v flatbuf.Ref[base.Person]) *MakerBuilder {

@@ -238,10 +238,14 @@ type ItemBuilder struct {
 
 // NewItemBuilder begins a Item with its required fields.
 func NewItemBuilder(builder *flatbuf.Builder, name flatbuf.Ref[string]) *ItemBuilder {
-	return &ItemBuilder{
-		b:  builder,
-		f0: name,
-	}
+	return new(ItemBuilder).begin(builder, name)
+}
+
+// begin is apart from NewItemBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *ItemBuilder) begin(builder *flatbuf.Builder, name flatbuf.Ref[string]) *ItemBuilder {
+	m.b = builder
+	m.f0 = name
+	return m
 }
 
 func (m *ItemBuilder) Kind(v Kind) *ItemBuilder {

@@ -290,10 +290,14 @@ type OrderBuilder struct {
 
 // NewOrderBuilder begins a Order.
 func NewOrderBuilder(builder *flatbuf.Builder) *OrderBuilder {
-	return &OrderBuilder{
-		b:  builder,
-		f3: 1,
-	}
+	return new(OrderBuilder).begin(builder)
+}
+
+// begin is apart from NewOrderBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *OrderBuilder) begin(builder *flatbuf.Builder) *OrderBuilder {
+	m.b = builder
+	m.f3 = 1
+	return m
 }
 
 func (m *OrderBuilder) Items(v flatbuf.Ref[[]items.Item]) *OrderBuilder {

@@ -197,9 +197,13 @@ type AgainBuilder struct {
 
 // NewAgainBuilder begins a Again.
 func NewAgainBuilder(builder *flatbuf.Builder) *AgainBuilder {
-	return &AgainBuilder{
-		b: builder,
-	}
+	return new(AgainBuilder).begin(builder)
+}
+
+// begin is apart from NewAgainBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *AgainBuilder) begin(builder *flatbuf.Builder) *AgainBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *AgainBuilder) Root(v flatbuf.Ref[other.Root]) *AgainBuilder {

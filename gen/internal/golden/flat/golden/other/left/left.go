@@ -208,10 +208,14 @@ type LeftBuilder struct {
 
 // NewLeftBuilder begins a Left.
 func NewLeftBuilder(builder *flatbuf.Builder) *LeftBuilder {
-	return &LeftBuilder{
-		b:  builder,
-		f1: 1,
-	}
+	return new(LeftBuilder).begin(builder)
+}
+
+// begin is apart from NewLeftBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *LeftBuilder) begin(builder *flatbuf.Builder) *LeftBuilder {
+	m.b = builder
+	m.f1 = 1
+	return m
 }
 
 func (m *LeftBuilder) Right(v flatbuf.Ref[right.Right]) *LeftBuilder {

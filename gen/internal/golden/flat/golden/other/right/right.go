@@ -343,9 +343,13 @@ type RightBuilder struct {
 
 // NewRightBuilder begins a Right.
 func NewRightBuilder(builder *flatbuf.Builder) *RightBuilder {
-	return &RightBuilder{
-		b: builder,
-	}
+	return new(RightBuilder).begin(builder)
+}
+
+// begin is apart from NewRightBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *RightBuilder) begin(builder *flatbuf.Builder) *RightBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *RightBuilder) N(v int32) *RightBuilder {
@@ -546,9 +550,13 @@ type BackBuilder struct {
 
 // NewBackBuilder begins a Back.
 func NewBackBuilder(builder *flatbuf.Builder) *BackBuilder {
-	return &BackBuilder{
-		b: builder,
-	}
+	return new(BackBuilder).begin(builder)
+}
+
+// begin is apart from NewBackBuilder so that this one is inlined, and the builder stays on the stack.
+func (m *BackBuilder) begin(builder *flatbuf.Builder) *BackBuilder {
+	m.b = builder
+	return m
 }
 
 func (m *BackBuilder) Right(v flatbuf.Ref[Right]) *BackBuilder {
