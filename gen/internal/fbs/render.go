@@ -112,7 +112,6 @@ func (m *message) Names() messageNames { return m.names }
 func (m *message) Index() int          { return m.index }
 func (f *field) Names() fieldNames     { return f.names }
 func (f *field) Owner() *message       { return f.owner }
-func (p part) Reader() string          { return p.field.Getter() }
 
 // Slots returns the number of slots of the vtable.
 func (m *message) Slots() int {

@@ -105,7 +105,7 @@ func (f *field) T() string { return f.owner.qualified(f.target().unit, f.target(
 // ObjectT returns the same in the object form.
 func (f *field) ObjectT() string { return f.owner.qualified(f.target().unit, f.target().Object) }
 
-// TypeName returns the type of a union, as a type of Go.
+// Tag returns the type of a union, as a type of Go.
 func (f *field) Tag() string { return f.owner.qualified(f.target().unit, f.target().tag.Name) }
 
 // Go returns the Go type of a scalar or of the elements of a vector or array of them.

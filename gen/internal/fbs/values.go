@@ -65,8 +65,7 @@ func (f *field) IsNaN() bool {
 	return v != nil && (k == schema.Float || k == schema.Double) && math.IsNaN(v.Float)
 }
 
-// Bits returns the default's bits, for a comparison that tells zeros and
-// NaNs apart.
+// HasDefault reports whether the field is a scalar whose default is not zero.
 func (f *field) HasDefault() bool {
 	if f.Kind != kindScalar || f.Optional() {
 		return false
@@ -82,11 +81,3 @@ func (f *field) DefaultText() string {
 	}
 	return ""
 }
-
-// EmptyDefault reports whether an absent vector is an empty one: = [].
-func (f *field) EmptyDefault() bool {
-	return f.Type().Kind() == schema.List && f.Field.Default() != nil
-}
-
-// Literal returns the default as an expression of the field's type.
-func (f *field) Literal() string { return f.Default() }
