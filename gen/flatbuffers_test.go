@@ -36,6 +36,23 @@ func Unary[T any, P Table[T]](name string, v *flatbuf.Verifier, h func(ctx conte
 func Call[T any, P Table[T]](ctx context.Context, c rpc.MessageCaller, method string, req *flatbuf.Builder, v *flatbuf.Verifier) (P, error) { return nil, nil }
 func View[T any, P Table[T]](ctx context.Context, c rpc.MessageCaller, method string, req *flatbuf.Builder, v *flatbuf.Verifier, read func(reply P) error) error { return nil }
 func NewBuilder(ctx context.Context) *flatbuf.Builder { return nil }
+type Receiver[P any] struct{}
+func (r *Receiver[P]) Recv() (p P, err error) { return }
+type Sender struct{}
+func (s *Sender) NewBuilder() *flatbuf.Builder { return nil }
+func (s *Sender) Send(b *flatbuf.Builder) error { return nil }
+type Duplex[P any] struct { Receiver[P]; Sender }
+type Download[P any] struct { Receiver[P] }
+func (d *Download[P]) Close() {}
+type Upload[P any] struct { Sender }
+func (u *Upload[P]) CloseAndRecv() (p P, err error) { return }
+func (u *Upload[P]) Close() {}
+func ServerStream[T any, P Table[T]](name string, v *flatbuf.Verifier, h func(ctx context.Context, req P, out *Sender) error, opts ...Option) rpc.Method { return rpc.Method{} }
+func ClientStream[T any, P Table[T]](name string, v *flatbuf.Verifier, h func(ctx context.Context, in *Receiver[P]) (*flatbuf.Builder, error), opts ...Option) rpc.Method { return rpc.Method{} }
+func Bidi[T any, P Table[T]](name string, v *flatbuf.Verifier, h func(ctx context.Context, in *Receiver[P], out *Sender) error, opts ...Option) rpc.Method { return rpc.Method{} }
+func OpenBidi[T any, P Table[T]](ctx context.Context, c rpc.MessageCaller, method string, v *flatbuf.Verifier) (*Duplex[P], error) { return nil, nil }
+func OpenServerStream[T any, P Table[T]](ctx context.Context, c rpc.MessageCaller, method string, req *flatbuf.Builder, v *flatbuf.Verifier) (*Download[P], error) { return nil, nil }
+func OpenClientStream[T any, P Table[T]](ctx context.Context, c rpc.MessageCaller, method string, v *flatbuf.Verifier) (*Upload[P], error) { return nil, nil }
 `
 )
 

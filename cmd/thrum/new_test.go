@@ -25,7 +25,8 @@ var layouts = []struct {
 		table Round { next:Round (required); }
 		rpc_service Greeter {
 			/// Says hello.
-			say_hello(Name):Hello; Echo(Hello):Hello; }
+			say_hello(Name):Hello; Echo(Hello):Hello;
+			Watch(Name):Hello (streaming: "server"); Load(Hello):Name (streaming: "client"); Chat(Hello):Hello (streaming: "bidi"); Never(Name):Round (streaming: "client"); }
 		rpc_service Server { Echo(Hello):Name; Turn(Name):Round; }`},
 		[]string{"--fbs", "greeter.fbs"}, true},
 	{"one namespace beside each other", map[string]string{

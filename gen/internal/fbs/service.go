@@ -12,7 +12,6 @@ type service struct {
 	*schema.Service
 	names   serviceNames
 	Methods []*method
-	Streams []string // the methods that are left out
 }
 
 // serviceNames are the package-level names that belong to a service.
@@ -44,10 +43,6 @@ func (s *service) derive() {
 	s.names.ClientType = add(string(toLower(base[0])) + base[1:] + "Client")
 	methods := scope{}
 	for _, m := range s.Service.Methods() {
-		if m.Stream() != nil {
-			s.Streams = append(s.Streams, m.Name())
-			continue
-		}
 		req, rep := s.tables(m)
 		s.Methods = append(s.Methods, &method{
 			Method: m, service: s, Name: methods.add(capital(m.Name())), Path: "/" + s.FullName() + "/" + m.Name(), Req: req, Rep: rep,
@@ -76,6 +71,74 @@ func (s *service) Names() serviceNames { return s.names }
 func (s *service) Context() string { return s.Use("context") + ".Context" }
 func (s *service) RPC() string     { return s.Use("github.com/thrum-rpc/thrum/rpc") }
 func (s *service) FlatRPC() string { return s.Use("github.com/thrum-rpc/thrum/rpc/flatrpc") }
+
+// Kind returns how the method streams: unary if it does not, client, server or bidi.
+func (m *method) Kind() string {
+	if m.Stream() == nil {
+		return "unary"
+	}
+	return map[schema.StreamKind]string{schema.ClientStream: "client", schema.ServerStream: "server", schema.BidirectionalStream: "bidi"}[m.Stream().Kind]
+}
+
+// Constructor returns the function of package flatrpc that makes the method.
+func (m *method) Constructor() string {
+	return map[string]string{"unary": "Unary", "client": "ClientStream", "server": "ServerStream", "bidi": "Bidi"}[m.Kind()]
+}
+
+// Handler returns the parameters and results of a handler on messages, and HandlerOfObjects on objects.
+func (m *method) Handler() string {
+	ctx, rpc := "(ctx "+m.service.Context(), m.service.FlatRPC()
+	switch m.Kind() {
+	case "client":
+		return ctx + ", in *" + rpc + ".Receiver[*" + m.In() + "]) (*flatbuf.Builder, error)"
+	case "server":
+		return ctx + ", req *" + m.In() + ", out *" + rpc + ".Sender) error"
+	case "bidi":
+		return ctx + ", in *" + rpc + ".Receiver[*" + m.In() + "], out *" + rpc + ".Sender) error"
+	}
+	return ctx + ", req *" + m.In() + ") (*flatbuf.Builder, error)"
+}
+
+func (m *method) HandlerOfObjects() string {
+	ctx := "(ctx " + m.service.Context()
+	recv, send := ", recv func() (*"+m.InObject()+", error)", ", send func(*"+m.OutObject()+") error"
+	switch m.Kind() {
+	case "client":
+		return ctx + recv + ") (*" + m.OutObject() + ", error)"
+	case "server":
+		return ctx + ", req *" + m.InObject() + send + ") error"
+	case "bidi":
+		return ctx + recv + send + ") error"
+	}
+	return ctx + ", req *" + m.InObject() + ") (*" + m.OutObject() + ", error)"
+}
+
+// Caller returns the parameters and results of a client's method on messages, and CallerOfObjects on objects.
+func (m *method) Caller() string {
+	ctx, rpc := "(ctx "+m.service.Context(), m.service.FlatRPC()
+	switch m.Kind() {
+	case "client":
+		return ctx + ") (*" + rpc + ".Upload[*" + m.Out() + "], error)"
+	case "server":
+		return ctx + ", req *flatbuf.Builder) (*" + rpc + ".Download[*" + m.Out() + "], error)"
+	case "bidi":
+		return ctx + ") (*" + rpc + ".Duplex[*" + m.Out() + "], error)"
+	}
+	return ctx + ", req *flatbuf.Builder) (*" + m.Out() + ", error)"
+}
+
+func (m *method) CallerOfObjects() string {
+	ctx := "(ctx " + m.service.Context()
+	switch m.Kind() {
+	case "client":
+		return ctx + ", next func() (*" + m.InObject() + ", error)) (out *" + m.OutObject() + ", err error)"
+	case "server":
+		return ctx + ", req *" + m.InObject() + ", each func(*" + m.OutObject() + ") error) error"
+	case "bidi":
+		return m.Caller()
+	}
+	return ctx + ", req *" + m.InObject() + ") (out *" + m.OutObject() + ", err error)"
+}
 
 // IDL returns the name by which the method is called.
 func (m *method) IDL() string { return m.Method.Name() }

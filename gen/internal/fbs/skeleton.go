@@ -51,22 +51,39 @@ func (s *service) skeleton(path string, names *skeleton.Names) *skeleton.Service
 	return out
 }
 
+// method describes a method, whose handler answers with empty messages, and reads
+// streams to their end.
 func (s *service) method(m *method, handler, client *unit) *skeleton.Method {
-	out := &skeleton.Method{
-		Name: m.Name, Doc: comment(m.Doc()), Value: true, Call: "-",
-		Signature: m.Name + "(ctx context.Context, req *" + handler.qualified(m.Req.unit, m.Req.Name) + ") (*flatbuf.Builder, error)",
-	}
+	inHandler := *m // with types as the handler's file writes them
+	inHandler.service = &service{unit: handler, Service: s.Service}
+	out := &skeleton.Method{Name: m.Name, Doc: comment(m.Doc()), Call: "-", Signature: m.Name + inHandler.Handler()}
+	req, sendable := client.sample(m.Req, 0)
 	reply, ok := handler.sample(m.Rep, 0)
-	if !ok {
-		out.Body = []string{"return s." + s.names.Unimplemented + "." + m.Name + "(ctx, req)"}
+	kind := m.Kind()
+	if (kind == "unary" || kind == "client") && !ok {
+		out.Body = []string{"return s." + s.names.Unimplemented + "." + m.Name + "(ctx, " + map[string]string{"unary": "req", "client": "in"}[kind] + ")"}
 		return out
 	}
-	out.Body = []string{
-		"b := flatrpc.NewBuilder(ctx)", "reply := " + reply,
-		handler.qualified(m.Rep.unit, m.Rep.names.Finish) + "(b, reply.Pack(b))", "return b, nil",
+	if kind == "client" || kind == "bidi" {
+		handler.Use("io")
+		failed := map[string]string{"client": "return nil, err", "bidi": "return err"}[kind]
+		out.Body = []string{"for {", "if _, err := in.Recv(); err == io.EOF {", "break", "} else if err != nil {", failed, "}", "}"}
 	}
-	if req, ok := client.sample(m.Req, 0); ok {
-		out.Call = ", " + req
+	if kind == "server" || kind == "bidi" {
+		out.Body = append(out.Body, "return nil")
+	} else {
+		out.Body = append(out.Body,
+			"b := flatrpc.NewBuilder(ctx)", "reply := "+reply,
+			handler.qualified(m.Rep.unit, m.Rep.names.Finish)+"(b, reply.Pack(b))", "return b, nil")
+	}
+	switch {
+	case kind == "unary" && sendable:
+		out.Value, out.Call = true, ", "+req
+	case kind == "server" && sendable:
+		out.Call = ", " + req + ", func(*" + client.qualified(m.Rep.unit, m.Rep.Object) + ") error { return nil }"
+	case kind == "client":
+		client.Use("io")
+		out.Value, out.Call = true, ", func() (*"+client.qualified(m.Req.unit, m.Req.Object)+", error) { return nil, io.EOF }"
 	}
 	return out
 }

@@ -236,9 +236,10 @@ var rootVerifiers = flatbuf.NewVerifierSet(&flatbuf.Layout{
 	},
 })
 
-// RooterHandler serves golden.same.Rooter on messages: a request is verified, and valid
-// until the method returns; a reply is a finished message, in a builder that flatrpc.NewBuilder(ctx)
-// returns or any other, and the server's from then on.
+// RooterHandler serves golden.same.Rooter on messages. A request is verified, and valid
+// until the method returns, or one that is received for good. A reply is a finished message in a
+// builder that flatrpc.NewBuilder(ctx) or out.NewBuilder returns, or any other, and the server's
+// from then on.
 type RooterHandler interface {
 	Get(ctx context.Context, req *Part) (*flatbuf.Builder, error)
 }
@@ -254,11 +255,12 @@ func NewRooterService(h RooterHandler, opts ...flatrpc.Option) *rpc.Service {
 // handler that embeds it need not have all.
 type UnimplementedRooter struct{}
 
-func (UnimplementedRooter) Get(context.Context, *Part) (*flatbuf.Builder, error) {
+func (UnimplementedRooter) Get(ctx context.Context, req *Part) (*flatbuf.Builder, error) {
 	return nil, &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.same.Rooter/Get is not implemented"}
 }
 
-// RooterObjects serves golden.same.Rooter on objects, which are copies of messages.
+// RooterObjects serves golden.same.Rooter on objects, which are copies of messages. recv
+// returns io.EOF after the last one.
 type RooterObjects interface {
 	Get(ctx context.Context, req *PartT) (*RootT, error)
 }
@@ -267,12 +269,12 @@ type RooterObjects interface {
 func NewRooterObjectsService(h RooterObjects, opts ...flatrpc.Option) *rpc.Service {
 	return &rpc.Service{Name: "golden.same.Rooter", Methods: []rpc.Method{
 		flatrpc.Unary("Get", VerifierOfPart(), func(ctx context.Context, req *Part) (*flatbuf.Builder, error) {
-			out, err := h.Get(ctx, req.UnPack())
-			if err != nil || out == nil {
+			t, err := h.Get(ctx, req.UnPack())
+			if err != nil || t == nil {
 				return nil, err
 			}
 			b := flatrpc.NewBuilder(ctx)
-			FinishRootBuffer(b, out.Pack(b))
+			FinishRootBuffer(b, t.Pack(b))
 			return b, nil
 		}, opts...),
 	}}

@@ -5,6 +5,7 @@ package shop
 
 import (
 	"context"
+	"io"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/gen/internal/golden/flat/pkg/base"
@@ -390,19 +391,24 @@ var shopVerifiers = flatbuf.NewVerifierSet(&flatbuf.Layout{
 	},
 })
 
-// OrdersHandler serves golden.pkg.shop.Orders on messages: a request is verified, and valid
-// until the method returns; a reply is a finished message, in a builder that flatrpc.NewBuilder(ctx)
-// returns or any other, and the server's from then on.
+// OrdersHandler serves golden.pkg.shop.Orders on messages. A request is verified, and valid
+// until the method returns, or one that is received for good. A reply is a finished message in a
+// builder that flatrpc.NewBuilder(ctx) or out.NewBuilder returns, or any other, and the server's
+// from then on.
 type OrdersHandler interface {
 	Place(ctx context.Context, req *Order) (*flatbuf.Builder, error)
+	Watch(ctx context.Context, req *base.Money, out *flatrpc.Sender) error
+	Load(ctx context.Context, in *flatrpc.Receiver[*Order]) (*flatbuf.Builder, error)
+	Chat(ctx context.Context, in *flatrpc.Receiver[*Order], out *flatrpc.Sender) error
 }
-
-// Left out, since they stream: Watch Load Chat.
 
 // NewOrdersService returns the service that h serves.
 func NewOrdersService(h OrdersHandler, opts ...flatrpc.Option) *rpc.Service {
 	return &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
 		flatrpc.Unary("Place", VerifierOfOrder(), h.Place, opts...),
+		flatrpc.ServerStream("Watch", base.VerifierOfMoney(), h.Watch, opts...),
+		flatrpc.ClientStream("Load", VerifierOfOrder(), h.Load, opts...),
+		flatrpc.Bidi("Chat", VerifierOfOrder(), h.Chat, opts...),
 	}}
 }
 
@@ -410,26 +416,81 @@ func NewOrdersService(h OrdersHandler, opts ...flatrpc.Option) *rpc.Service {
 // handler that embeds it need not have all.
 type UnimplementedOrders struct{}
 
-func (UnimplementedOrders) Place(context.Context, *Order) (*flatbuf.Builder, error) {
+func (UnimplementedOrders) Place(ctx context.Context, req *Order) (*flatbuf.Builder, error) {
 	return nil, &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.pkg.shop.Orders/Place is not implemented"}
 }
 
-// OrdersObjects serves golden.pkg.shop.Orders on objects, which are copies of messages.
+func (UnimplementedOrders) Watch(ctx context.Context, req *base.Money, out *flatrpc.Sender) error {
+	return &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.pkg.shop.Orders/Watch is not implemented"}
+}
+
+func (UnimplementedOrders) Load(ctx context.Context, in *flatrpc.Receiver[*Order]) (*flatbuf.Builder, error) {
+	return nil, &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.pkg.shop.Orders/Load is not implemented"}
+}
+
+func (UnimplementedOrders) Chat(ctx context.Context, in *flatrpc.Receiver[*Order], out *flatrpc.Sender) error {
+	return &rpc.ApplicationException{Type: rpc.UnknownMethod, Message: "/golden.pkg.shop.Orders/Chat is not implemented"}
+}
+
+// OrdersObjects serves golden.pkg.shop.Orders on objects, which are copies of messages. recv
+// returns io.EOF after the last one.
 type OrdersObjects interface {
 	Place(ctx context.Context, req *OrderT) (*base.MoneyT, error)
+	Watch(ctx context.Context, req *base.MoneyT, send func(*OrderT) error) error
+	Load(ctx context.Context, recv func() (*OrderT, error)) (*base.MoneyT, error)
+	Chat(ctx context.Context, recv func() (*OrderT, error), send func(*OrderT) error) error
 }
 
 // NewOrdersObjectsService returns the service that h serves.
 func NewOrdersObjectsService(h OrdersObjects, opts ...flatrpc.Option) *rpc.Service {
 	return &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
 		flatrpc.Unary("Place", VerifierOfOrder(), func(ctx context.Context, req *Order) (*flatbuf.Builder, error) {
-			out, err := h.Place(ctx, req.UnPack())
-			if err != nil || out == nil {
+			t, err := h.Place(ctx, req.UnPack())
+			if err != nil || t == nil {
 				return nil, err
 			}
 			b := flatrpc.NewBuilder(ctx)
-			base.FinishMoneyBuffer(b, out.Pack(b))
+			base.FinishMoneyBuffer(b, t.Pack(b))
 			return b, nil
+		}, opts...),
+		flatrpc.ServerStream("Watch", base.VerifierOfMoney(), func(ctx context.Context, req *base.Money, out *flatrpc.Sender) error {
+			send := func(t *OrderT) error {
+				if t == nil {
+					t = new(OrderT)
+				}
+				b := out.NewBuilder()
+				FinishOrderBuffer(b, t.Pack(b))
+				return out.Send(b)
+			}
+			return h.Watch(ctx, req.UnPack(), send)
+		}, opts...),
+		flatrpc.ClientStream("Load", VerifierOfOrder(), func(ctx context.Context, in *flatrpc.Receiver[*Order]) (*flatbuf.Builder, error) {
+			recv := func() (*OrderT, error) {
+				m, err := in.Recv()
+				return m.UnPack(), err
+			}
+			t, err := h.Load(ctx, recv)
+			if err != nil || t == nil {
+				return nil, err
+			}
+			b := flatrpc.NewBuilder(ctx)
+			base.FinishMoneyBuffer(b, t.Pack(b))
+			return b, nil
+		}, opts...),
+		flatrpc.Bidi("Chat", VerifierOfOrder(), func(ctx context.Context, in *flatrpc.Receiver[*Order], out *flatrpc.Sender) error {
+			recv := func() (*OrderT, error) {
+				m, err := in.Recv()
+				return m.UnPack(), err
+			}
+			send := func(t *OrderT) error {
+				if t == nil {
+					t = new(OrderT)
+				}
+				b := out.NewBuilder()
+				FinishOrderBuffer(b, t.Pack(b))
+				return out.Send(b)
+			}
+			return h.Chat(ctx, recv, send)
 		}, opts...),
 	}}
 }
@@ -438,6 +499,9 @@ func NewOrdersObjectsService(h OrdersObjects, opts ...flatrpc.Option) *rpc.Servi
 // again when a method returns; a reply is verified and owns its bytes.
 type OrdersClient interface {
 	Place(ctx context.Context, req *flatbuf.Builder) (*base.Money, error)
+	Watch(ctx context.Context, req *flatbuf.Builder) (*flatrpc.Download[*Order], error)
+	Load(ctx context.Context) (*flatrpc.Upload[*base.Money], error)
+	Chat(ctx context.Context) (*flatrpc.Duplex[*Order], error)
 }
 
 // NewOrdersClient returns a client over c, which several goroutines may use.
@@ -447,6 +511,18 @@ type ordersClient struct{ c rpc.MessageCaller }
 
 func (c ordersClient) Place(ctx context.Context, req *flatbuf.Builder) (*base.Money, error) {
 	return flatrpc.Call[base.Money](ctx, c.c, "/golden.pkg.shop.Orders/Place", req, base.VerifierOfMoney())
+}
+
+func (c ordersClient) Watch(ctx context.Context, req *flatbuf.Builder) (*flatrpc.Download[*Order], error) {
+	return flatrpc.OpenServerStream[Order](ctx, c.c, "/golden.pkg.shop.Orders/Watch", req, VerifierOfOrder())
+}
+
+func (c ordersClient) Load(ctx context.Context) (*flatrpc.Upload[*base.Money], error) {
+	return flatrpc.OpenClientStream[base.Money](ctx, c.c, "/golden.pkg.shop.Orders/Load", base.VerifierOfMoney())
+}
+
+func (c ordersClient) Chat(ctx context.Context) (*flatrpc.Duplex[*Order], error) {
+	return flatrpc.OpenBidi[Order](ctx, c.c, "/golden.pkg.shop.Orders/Chat", VerifierOfOrder())
 }
 
 // OrdersObjectsClient calls golden.pkg.shop.Orders with objects. Several goroutines may use it.
@@ -472,4 +548,67 @@ func (c *OrdersObjectsClient) Place(ctx context.Context, req *OrderT) (out *base
 		return nil
 	})
 	return out, err
+}
+
+// Each reply is given to each, whose error gives the stream up.
+func (c *OrdersObjectsClient) Watch(ctx context.Context, req *base.MoneyT, each func(*OrderT) error) error {
+	b := c.builders.Get()
+	defer c.builders.Put(b)
+	if req == nil {
+		req = new(base.MoneyT)
+	}
+	base.FinishMoneyBuffer(b, req.Pack(b))
+	s, err := flatrpc.OpenServerStream[Order](ctx, c.c, "/golden.pkg.shop.Orders/Watch", b, VerifierOfOrder())
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for {
+		reply, err := s.Recv()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := each(reply.UnPack()); err != nil {
+			return err
+		}
+	}
+}
+
+// Requests are those that next returns, until it returns io.EOF; another error gives the stream up.
+func (c *OrdersObjectsClient) Load(ctx context.Context, next func() (*OrderT, error)) (out *base.MoneyT, err error) {
+	s, err := flatrpc.OpenClientStream[base.Money](ctx, c.c, "/golden.pkg.shop.Orders/Load", base.VerifierOfMoney())
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	for {
+		req, err := next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		b := c.builders.Get()
+		if req == nil {
+			req = new(OrderT)
+		}
+		FinishOrderBuffer(b, req.Pack(b))
+		if s.Send(b) != nil {
+			break // CloseAndRecv says why
+		}
+	}
+	reply, err := s.CloseAndRecv()
+	if err != nil {
+		return nil, err
+	}
+	return reply.UnPack(), nil
+}
+
+// Messages of the stream are unpacked by UnPack and packed by Pack.
+func (c *OrdersObjectsClient) Chat(ctx context.Context) (*flatrpc.Duplex[*Order], error) {
+	return flatrpc.OpenBidi[Order](ctx, c.c, "/golden.pkg.shop.Orders/Chat", VerifierOfOrder())
 }
