@@ -115,7 +115,7 @@ func TestOneLayoutHasAVerifierForEachTable(t *testing.T) {
 	if err := set.Root(0).Verify(msg); err == nil {
 		t.Error("a table without its required field")
 	}
-	if set.Root(0) != set.Root(0) {
+	if first, second := set.Root(0), set.Root(0); first != second {
 		t.Error("a verifier is compiled again")
 	}
 	if err := set.Root(1).With(flatbuf.FileIdentifier("ABCD")).Verify(msg); err == nil {

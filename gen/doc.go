@@ -33,6 +33,12 @@
 //   - VerifyMonster and VerifierOfMonster, which check a message before it is read, and
 //     UnmarshalMonster, which does so and unpacks.
 //
+// For a service Greeter there are GreeterHandler, which serves messages, and GreeterObjects, which
+// serves objects, NewGreeterService and NewGreeterObjectsService, which make what
+// a server registers, UnimplementedGreeter to embed, and GreeterClient and GreeterObjectsClient to
+// call with; they stream in all directions. [FlatBuffersProject] and [ThriftProject] write
+// whole projects around services.
+//
 // Arrays, vectors of unions, unions of structs and strings, defaults of strings and vectors,
 // offsets and vectors of 64 bits, keys of every type, nested buffers (XNestedRoot) and FlexBuffers
 // (XFlexRoot) are there, which Google's Go lacks.
