@@ -46,7 +46,7 @@ func TestFlatcAndGeneratedCodeReadEachOther(t *testing.T) {
 	}
 	full := fullKinds()
 	full.Self.DNan = 1 // JSON has no infinity that flatc reads back exactly
-	full.Boxed = nil // flatc ends with an assertion on keys that are structs
+	full.Boxed = nil   // flatc ends with an assertion on keys that are structs
 	// flatc's JSON knows no vectors of 64 bits.
 	full.FarText, full.Far, full.LongInts, full.LongData, full.LongPoints = "", nil, nil, nil, nil
 	for name, want := range map[string]*kinds.KindsT{"full": full, "small": {Required: "r", DNan: 1, DText: "x"}} {
