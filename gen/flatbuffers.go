@@ -15,7 +15,7 @@ import (
 // "go_package=…", else to the one that [GoPackage] names, else to one for each
 // namespace, a/b for a.b; what is in no namespace to one named after the file. A
 // package is imported as [ImportPrefix] + "/" + its path, unless its path begins
-// with the prefix. Of the other options only Includes counts.
+// with the prefix. Of the other options only Includes and Services count.
 //
 // The error is a [diag.List] where the schema holds something that Go cannot
 // express: packages that would import each other, two types with one name in

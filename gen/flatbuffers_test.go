@@ -216,6 +216,13 @@ func TestGoPackageNamesWhereFilesGo(t *testing.T) {
 	}
 }
 
+func TestServicesAreLeftOutOnRequest(t *testing.T) {
+	files := flatCompiles(t, map[string]string{"main.fbs": "table A {} rpc_service S { Get(A):A; }"}, gen.Services(false))
+	if text := string(files[0].Content); strings.Contains(text, "thrum/rpc") || !strings.Contains(text, "type A struct") {
+		t.Error(text)
+	}
+}
+
 func TestWhatGoCannotExpressOfFlatBuffersIsReported(t *testing.T) {
 	for _, c := range []struct {
 		code  string

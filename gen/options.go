@@ -110,3 +110,7 @@ func Forms(on bool) Option { return func(o *options) { o.forms = on } }
 func GoPackage(path string) Option {
 	return func(o *options) { o.goPackage = strings.Trim(path, "/") }
 }
+
+// Services tells whether the services of FlatBuffers' files are written (the default). Without
+// them the output imports package flatbuf and nothing of rpc.
+func Services(on bool) Option { return func(o *options) { o.noServices = !on } }

@@ -35,6 +35,7 @@ func genSwitches() []genSwitch {
 		{"keep-unknown-fields", false, "let structs keep the fields that they do not know", gen.KeepUnknownFields},
 		{"pretouch", false, "write a function PretouchX for each service X, which compiles its codecs ahead", gen.Pretouch},
 		{"forms", false, "write what handlers need to serve by callbacks and futures", gen.Forms},
+		{"services", true, "write the services of .fbs files", gen.Services},
 		{"static", false, "write methods that encode and decode in plain Go", gen.Static},
 	}
 }
@@ -47,7 +48,7 @@ func genCommand() *command {
 			"in the directories that \"namespace go\" names. PATH is the import path of DIR.\n" +
 			"What is on by default is turned off by --NAME=false.\n\n" +
 			"For .fbs and .bfbs the directories are those that go_package or the namespaces\n" +
-			"name, flatc is not needed, and of the options --includes counts.",
+			"name, flatc is not needed, and of the options --includes and --services count.",
 		examples: []string{
 			"thrum gen shop.thrift -o gen --prefix example.org/shop/gen",
 			"thrum gen shop.thrift -o gen --static --getters=false",
