@@ -100,8 +100,11 @@ func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Servi
 	}
 	out.Type, out.File = names.Add(s.Name)
 	for _, c := range s.All() {
+		if c.Mode != "" {
+			continue // streams are left to the user: they are answered as unknown
+		}
 		m := &skeleton.Method{Name: c.Name, Doc: comment(c.Method.Doc()), Value: c.Success() != nil}
-		inHandler, inClient := goCall{c.goMethod, handler, ""}, goCall{c.goMethod, client, ""}
+		inHandler, inClient := goCall{c.goMethod, handler, "", s}, goCall{c.goMethod, client, "", s}
 		m.Signature = inHandler.Signature()
 		m.Body = inHandler.emptyAnswer(s.Unimplemented)
 		m.Call = inClient.emptyArguments()
