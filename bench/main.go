@@ -16,6 +16,7 @@ import (
 	"github.com/thrum-rpc/thrum/bench/internal/dynamicsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/flatsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
+	"github.com/thrum-rpc/thrum/bench/internal/jitsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/transcodesuite"
 )
@@ -24,6 +25,7 @@ import (
 func suites() []harness.Suite {
 	return []harness.Suite{
 		codecsuite.Suite(),
+		jitsuite.Suite(),
 		dynamicsuite.Suite(),
 		transcodesuite.Suite(),
 		rpcsuite.Suite(),

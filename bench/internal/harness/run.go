@@ -65,7 +65,8 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 			return nil, err
 		}
 		for _, c := range report.Compile {
-			fmt.Fprintf(out, "COMPILE %s/%s ns=%.0f\n", s.Name, c.Shape, c.NS)
+			c.Shape = s.Name + "/" + c.Shape
+			fmt.Fprintln(out, c)
 		}
 	}
 	groups, err := s.selected(o.Match)

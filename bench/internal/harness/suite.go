@@ -100,6 +100,14 @@ func (g Group) Select(suite string, match *regexp.Regexp) (Group, bool) {
 type Compile struct {
 	Shape string  `json:"shape"`
 	NS    float64 `json:"ns"`
+	// Code is the number of bytes of machine code that came of it.
+	Code int `json:"code,omitempty"`
 }
 
-func (c Compile) String() string { return fmt.Sprintf("COMPILE %s ns=%.0f", c.Shape, c.NS) }
+func (c Compile) String() string {
+	text := fmt.Sprintf("COMPILE %s ns=%.0f", c.Shape, c.NS)
+	if c.Code > 0 {
+		text += fmt.Sprintf(" code=%d", c.Code)
+	}
+	return text
+}
