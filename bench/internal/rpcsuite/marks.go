@@ -35,6 +35,12 @@ func marks(r *harness.Report) []harness.Mark {
 			least(what+"kitex ÷ callback", f.ratio(name, "kitex"), 1.6)
 		}
 	}
+	for _, form := range []string{"plain", "callback"} {
+		both := "noop/c1d100/" + form + "/ttheader"
+		least("both sides of a noop, c1d100, kitex-mux ÷ "+form, f.both(both, "kitex-mux"), 4)
+		least("both sides of a noop, c1d100, kitex ÷ "+form, f.both(both, "kitex"), 4)
+		least("both sides of a noop, c1d100, grpc ÷ "+form, f.both(both, "grpc"), 7)
+	}
 	for _, q := range []string{"p75-us", "p90-us", "p99-us"} {
 		least("mix, "+strings.TrimSuffix(q, "-us")+" of noops in order ÷ out of order",
 			f.value("mix", "in-order", q)*inverse(f.value("mix", "out-of-order", q)), 2)
@@ -65,7 +71,7 @@ type found struct{ r *harness.Report }
 func (f found) find(name, peer string) harness.Ratio {
 	for _, g := range f.r.Groups {
 		for _, r := range g.Ratios {
-			if r.Case == "rpc/rpc-cpu/"+name && (peer == "" || r.Peer == peer) {
+			if r.Case == "rpc/"+name && (peer == "" || r.Peer == peer) {
 				return r
 			}
 		}
@@ -73,8 +79,9 @@ func (f found) find(name, peer string) harness.Ratio {
 	return harness.Ratio{}
 }
 
-func (f found) ours(name string) float64        { return f.find(name, "").Ours }
-func (f found) ratio(name, peer string) float64 { return f.find(name, peer).Ratio }
+func (f found) ours(name string) float64        { return f.find("rpc-cpu/"+name, "").Ours }
+func (f found) ratio(name, peer string) float64 { return f.find("rpc-cpu/"+name, peer).Ratio }
+func (f found) both(name, peer string) float64  { return f.find("rpc-both/"+name, peer).Ratio }
 
 func (f found) value(work, name, key string) float64 {
 	for _, g := range f.r.Figures {
