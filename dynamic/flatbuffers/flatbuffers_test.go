@@ -366,6 +366,16 @@ func walk(v flatbuffers.Value, left *int) {
 	}
 }
 
+func TestPathsFromNothingLeadToNothing(t *testing.T) {
+	file := load(t, every)
+	root := flatbuffers.Root(file.Root(), []byte("no message"))
+	for _, s := range []dynamic.Step{dynamic.Name("s"), dynamic.Field(1), dynamic.Index(0), dynamic.Key("s"), dynamic.IntKey(1)} {
+		if _, err := root.Get(s); diag.CodeOf(err) != diag.NotFound {
+			t.Errorf("%s: %v", s, err)
+		}
+	}
+}
+
 func FuzzReading(f *testing.F) {
 	file := load(f, every)
 	f.Add(made(f, file.Root(), full()))

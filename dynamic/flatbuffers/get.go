@@ -142,6 +142,9 @@ func (v Value) Get(path ...Step) (Value, error) {
 }
 
 func (v Value) step(s Step) (Value, *diag.Fault) {
+	if v.kind == absent { // such as the root of bytes that are no message
+		return Value{}, nil
+	}
 	switch s.Kind() {
 	case dynamic.FieldStep, dynamic.NameStep:
 		d := v.fields()

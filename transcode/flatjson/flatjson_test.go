@@ -280,12 +280,26 @@ func TestConvertersAreUsedAgain(t *testing.T) {
 	}
 }
 
+func TestZerosBelowZeroKeepTheirSignInFlexBuffers(t *testing.T) {
+	c := converter(t)
+	for _, in := range []string{`{"s":"x","flex":[-0,0]}`, `{"s":"x","flex":[-0.0,0]}`} {
+		b, err := c.AppendMessage(nil, []byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := c.AppendJSON(nil, b); err != nil || !strings.HasSuffix(string(text), `"flex":[-0,0]}`) {
+			t.Errorf("%s became %s, %v", in, text, err)
+		}
+	}
+}
+
 func FuzzFromJSON(f *testing.F) {
 	c, loose := converter(f), converter(f, flatjson.Lenient())
 	for _, in := range []string{
 		`{"s":"x","b":1,"i8":-3,"color":"Red Blue","thing_type":"Point","thing":[1,2],"things_type":["Item","NONE"],"things":[{"name":"q"},{}]}`,
 		`{s:'x',point:{x:1,y:2},box:{from:[1,2],marks:[1,2,3],mood:Glad,id:3},items:[{name:"b"},{name:"a"}],d:cos(rad(180))}`,
 		`{"s":"\u0041","nested":{"name":"n"},"flex":{"a":[1,2.5,null]},"h":"x","far":"f","wide":[1],"self":{"s":""}}`,
+		`{"s":"x","flex":[-0.0,-0]}`,
 	} {
 		f.Add([]byte(in))
 	}

@@ -331,7 +331,9 @@ func (r *reader) any(depth int) (any, *diag.Fault) {
 	for end < len(r.b) && !bytes.ContainsRune([]byte(",]} \t\r\n/"), rune(r.b[end])) {
 		end++
 	}
-	if !bytes.ContainsAny(r.b[start:end], ".eE") || bytes.HasPrefix(r.b[start:end], []byte("0x")) {
+	word := r.b[start:end]
+	// -0 has its sign as a float only.
+	if (!bytes.ContainsAny(word, ".eE") || bytes.HasPrefix(word, []byte("0x"))) && string(word) != "-0" {
 		bits, fault := r.number(schema.Basic(schema.I64), nil)
 		if fault == nil {
 			return int64(bits), nil
