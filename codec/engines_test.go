@@ -347,6 +347,13 @@ func TestReportTellsWhatRuns(t *testing.T) {
 	if c.Engine() != "jit" || r.Encode.Engine != "jit" || r.Encode.CodeSize == 0 || r.Encode.Declined != "" {
 		t.Errorf("%s, %+v", c.Engine(), r)
 	}
+	numbers, err := For[lists](Engine(JIT))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := numbers.Report(); r.Decode.Engine != "jit" || r.Decode.CodeSize == 0 || r.Decode.Declined != "" {
+		t.Errorf("code that decodes: %+v", r)
+	}
 	c, err = For[thread](Engine(Interp))
 	if err != nil {
 		t.Fatal(err)

@@ -21,27 +21,27 @@ import (
 const shortest = 5
 
 // newDecoder returns a decoder whose simple fields, from shortest in a row on, are read by machine code,
-// or why there is none.
-func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, shortest int) (engine.Decoder, string) {
+// and what runs there, or why there is none.
+func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, shortest int) (engine.Decoder, engine.Report) {
 	if o.Compact != 0 {
-		return nil, "the compact protocol"
+		return nil, declinedFor("the compact protocol")
 	}
 	if !Supported() {
-		return nil, "no machine code on this platform"
+		return nil, declinedFor("no machine code on this platform")
 	}
 	m := newMachine()
 	procs := decodeProgram(m, prog, o, shortest)
 	swaps := decodeSwaps(m, prog)
 	if procs == nil && len(swaps) == 0 {
-		return nil, "too few numbers and texts in a row, and no lists of numbers"
+		return nil, declinedFor("too few numbers and texts in a row, and no lists of numbers")
 	}
 	text, err := m.Finish()
 	if err != nil {
-		return nil, err.Error()
+		return nil, declinedFor(err.Error())
 	}
 	code, err := execmem.New(text)
 	if err != nil {
-		return nil, err.Error()
+		return nil, declinedFor(err.Error())
 	}
 	assists := make([]*interp.Assist, len(prog.Procs))
 	for i, p := range procs {
@@ -51,9 +51,9 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 	}
 	d, err := interp.Engine{}.Assisted(prog, b, o, assists, swapper(m, code, swaps))
 	if err != nil {
-		return nil, err.Error()
+		return nil, declinedFor(err.Error())
 	}
-	return d, ""
+	return d, engine.Report{Engine: Engine{}.Name(), Code: code.Size()}
 }
 
 // decodeSwaps makes the code that copies lists of numbers, by the size of their

@@ -92,7 +92,7 @@ func TestWhatDoesNotPayIsLeftToTheInterpreter(t *testing.T) {
 		t.Error("code is made for a union whose fields are counted")
 	}
 	o.Compact = 1
-	if d, why := newDecoder(prog, nil, o, 1); d != nil || why == "" {
+	if d, why := newDecoder(prog, nil, o, 1); d != nil || why.Declined == "" {
 		t.Error("code is made for the compact protocol")
 	}
 }

@@ -53,15 +53,14 @@ func declinedFor(reason string) engine.Report {
 
 // Decoder returns a decoder for a type.
 func (e Engine) Decoder(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions) (engine.Decoder, error) {
-	d, reason := newDecoder(decode, b, o, cmp.Or(e.Shortest, shortest))
-	if d != nil {
-		return reportingDecoder{d, engine.Report{Engine: e.Name()}}, nil
+	d, report := newDecoder(decode, b, o, cmp.Or(e.Shortest, shortest))
+	if d == nil {
+		var err error
+		if d, err = (interp.Engine{}).Decoder(decode, b, o); err != nil {
+			return nil, err
+		}
 	}
-	d, err := interp.Engine{}.Decoder(decode, b, o)
-	if err != nil {
-		return nil, err
-	}
-	return reportingDecoder{d, declinedFor(reason)}, nil
+	return reportingDecoder{d, report}, nil
 }
 
 // reportingDecoder is a decoder that says what runs.
