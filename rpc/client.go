@@ -184,7 +184,8 @@ func (c *Client) wait(ctx context.Context, cc *clientConn, p *pendingCall) error
 		return errMoved
 	}
 	err := p.outcome()
-	*p = pendingCall{done: p.done}
+	p.room.clear()
+	*p = pendingCall{done: p.done, room: p.room}
 	c.calls.Put(p)
 	return err
 }
@@ -249,7 +250,7 @@ func (c *Client) encode(ctx context.Context, p *pendingCall) error {
 		}
 	}
 	buf := c.buffers.get()
-	heads := requestHeads(ctx, f.dialect)
+	heads := requestHeads(ctx, f.dialect, &p.room)
 	p.heads = heads.pairs
 	b, message := f.begin(buf.b, t, p.name, p.seq, heads)
 	b, err := c.appendArgs(b, &f, p.invocation)

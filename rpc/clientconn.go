@@ -27,6 +27,7 @@ type pendingCall struct {
 	name       string // as sent
 	request    *buffer
 	heads      []transport.Pair // that HTTP has beside the message
+	room       callRoom         // of the headers
 	seq        int32
 	heard      uint64        // reads that the connection had done when the call was queued
 	wanted     *ReplyHeaders // where the caller wants the headers of the reply, nil for nowhere

@@ -33,7 +33,7 @@ func (c *Client) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stre
 	if c.opt.form.dialect != transport.TTHeader {
 		return nil, &Error{Stage: StageDial, Method: call.Method, Err: fmt.Errorf("streams go over TTHeader, and the client speaks %s", c.opt.form.dialect)}
 	}
-	heads := requestHeads(ctx, transport.TTHeader)
+	heads := requestHeads(ctx, transport.TTHeader, new(callRoom))
 	if call.Service != "" {
 		heads.pairs = append(heads.pairs, transport.Pair{Key: ttheader.KeyServiceName, Value: call.Service})
 	}

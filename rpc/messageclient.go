@@ -153,7 +153,7 @@ func (c *MessageClient) encode(ctx context.Context, id uint32, call *MessageCall
 	}
 	buf := c.base.buffers.get()
 	b := trpc.Head{Type: trpc.Unary, ID: id, Version: trpc.Version}.Append(buf.b)
-	b = req.AppendTo(b, call.Method, serviceOf(call.Method), requestHeads(ctx, transport.TRPC).pairs)
+	b = req.AppendTo(b, call.Method, serviceOf(call.Method), requestHeads(ctx, transport.TRPC, new(callRoom)).pairs)
 	header := len(b) - trpc.HeadSize
 	b, err := c.compressor.Compress(b, call.Request.Body, req.Encoding)
 	if err == nil {

@@ -51,7 +51,7 @@ func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStre
 func (c *MessageClient) newWire(ctx context.Context, cc *messageConn, call *MessageStreamCall) *trpcWire {
 	ms := &MessageStream{Type: call.Type, packing: c.base.opt.packing, compressor: &c.compressor, limit: trpcLimit(c.base.opt.maxFrame)}
 	w := &trpcWire{
-		conn: cc, id: c.nextID(), ms: ms, pairs: requestHeads(ctx, transport.TRPC).pairs,
+		conn: cc, id: c.nextID(), ms: ms, pairs: requestHeads(ctx, transport.TRPC, new(callRoom)).pairs,
 		init: &trpc.Init{
 			IsRequest: true, Callee: []byte(serviceOf(call.Method)), Func: []byte(call.Method),
 			Window: trpc.DefaultWindow, ContentType: call.Type, Encoding: c.base.opt.packing,

@@ -329,23 +329,57 @@ func with(ctx context.Context, key, value string, persistent bool) context.Conte
 
 // requestHeads returns the headers of a request: the metadata of its context,
 // what its server's own call brought and is persistent, and how long it waits.
-func requestHeads(ctx context.Context, d transport.Dialect) outHeads {
-	var h outHeads
+// They stand in room, until it is used again.
+func requestHeads(ctx context.Context, d transport.Dialect, room *callRoom) outHeads {
+	h := outHeads{pairs: room.pairs[:0], ints: room.ints[:0]}
 	switch d {
 	case transport.Header, transport.HTTP:
 		if ms := remaining(ctx); ms > 0 {
-			h.pairs = append(h.pairs, transport.Pair{Key: keyClientTimeout, Value: strconv.FormatInt(ms, 10)})
+			h.pairs = append(h.pairs, transport.Pair{Key: keyClientTimeout, Value: room.text(ms)})
 		}
 	case transport.TTHeader:
 		if ms := remaining(ctx); ms > 0 {
-			h.ints = append(h.ints, ttheader.IntPair{Key: ttheader.RPCTimeout, Value: strconv.FormatInt(ms, 10)})
+			h.ints = append(h.ints, ttheader.IntPair{Key: ttheader.RPCTimeout, Value: room.text(ms)})
 		}
 	case transport.TRPC: // which says in its header how long it waits
 	default:
 		return h
 	}
 	h.addMetadata(ctx, d)
+	room.keep(&h)
 	return h
+}
+
+// callRoom is memory for the headers of a request, which the next one uses
+// again. The timeout is mostly the same as that of the call before, and so is
+// its text.
+type callRoom struct {
+	pairs   []transport.Pair
+	ints    []ttheader.IntPair
+	ms      int64
+	timeout string
+}
+
+// text returns a number of milliseconds as text.
+func (r *callRoom) text(ms int64) string {
+	if ms != r.ms || r.timeout == "" {
+		r.ms, r.timeout = ms, strconv.FormatInt(ms, 10)
+	}
+	return r.timeout
+}
+
+// keep keeps the memory of h, unless it is much.
+func (r *callRoom) keep(h *outHeads) {
+	if cap(h.pairs) <= 8 {
+		r.pairs = h.pairs
+	}
+	r.ints = h.ints
+}
+
+// clear forgets what the headers were.
+func (r *callRoom) clear() {
+	clear(r.pairs[:cap(r.pairs)])
+	clear(r.ints[:cap(r.ints)])
 }
 
 // addMetadata adds the metadata of a context. What was set last counts, and

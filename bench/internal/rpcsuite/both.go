@@ -20,6 +20,8 @@ type pair struct {
 var bothOurs = []pair{
 	{name: "plain/framed", server: "plain", client: "thrum"},
 	{name: "plain/ttheader", server: "plain", client: "thrum-ttheader"},
+	{name: "plain/ttheader/cluster", server: "plain", client: "thrum-cluster"},
+	{name: "plain/ttheader/comforts", server: "plain", client: "thrum-comforts"},
 	{name: "callback/framed", server: "callback", client: "thrum"},
 	{name: "callback/ttheader", server: "callback", client: "thrum-ttheader"},
 }

@@ -24,6 +24,8 @@ import (
 	apachecalls "github.com/thrum-rpc/thrum/bench/internal/gen/apache/calls"
 	kitexbench "github.com/thrum-rpc/thrum/bench/internal/gen/kitex/calls/bench"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/cluster"
+	"github.com/thrum-rpc/thrum/rpc/resolve"
 )
 
 // This file holds the generator that is made of a library's own client:
@@ -41,9 +43,15 @@ var goClients = map[string]func(j *job) ([]call, []io.Closer, error){
 	"thrum":          func(j *job) ([]call, []io.Closer, error) { return openOurs(j) },
 	"thrum-ttheader": func(j *job) ([]call, []io.Closer, error) { return openOurs(j, rpc.TTHeader()) },
 	"thrum-theader":  func(j *job) ([]call, []io.Closer, error) { return openOurs(j, rpc.THeader(0)) },
-	"kitex":          func(j *job) ([]call, []io.Closer, error) { return openKitex(j, false) },
-	"kitex-mux":      func(j *job) ([]call, []io.Closer, error) { return openKitex(j, true) },
-	"apache":         openApache,
+	"thrum-cluster": func(j *job) ([]call, []io.Closer, error) {
+		return openCluster(j, cluster.Timeout(0), cluster.NoBreakers(), cluster.NoEjections(), cluster.Retries(cluster.Retry{Attempts: 1}))
+	},
+	"thrum-comforts": func(j *job) ([]call, []io.Closer, error) {
+		return openCluster(j, cluster.Idempotent("noop", "echo"), cluster.Hedging(cluster.Hedge{Quantile: 0.99, After: 10 * time.Millisecond}))
+	},
+	"kitex":     func(j *job) ([]call, []io.Closer, error) { return openKitex(j, false) },
+	"kitex-mux": func(j *job) ([]call, []io.Closer, error) { return openKitex(j, true) },
+	"apache":    openApache,
 }
 
 func runClients(j *job) (outcome, error) {
@@ -155,6 +163,16 @@ func openOurs(j *job, options ...rpc.ClientOption) ([]call, []io.Closer, error) 
 		calls = append(calls, slices.Repeat([]call{oursCall(c, j.Calls[0].Shape)}, j.Depth)...)
 	}
 	return calls, conns, nil
+}
+
+// openCluster opens one client of many addresses, of which there is one, with
+// the timeout, retries, breaker and so on that the options turn on or off.
+func openCluster(j *job, options ...cluster.Option) ([]call, []io.Closer, error) {
+	c, err := cluster.New(resolve.Hosts(j.Address), append(options, cluster.Dial(rpc.TTHeader()))...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.Repeat([]call{oursCall(c, j.Calls[0].Shape)}, j.Connections*j.Depth), []io.Closer{c}, nil
 }
 
 func oursCall(c rpc.Caller, shape string) call {

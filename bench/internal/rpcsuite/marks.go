@@ -41,6 +41,8 @@ func marks(r *harness.Report) []harness.Mark {
 		least("both sides of a noop, c1d100, kitex ÷ "+form, f.both(both, "kitex"), 4)
 		least("both sides of a noop, c1d100, grpc ÷ "+form, f.both(both, "grpc"), 7)
 	}
+	most("both sides of a noop, c1d100, every comfort on ÷ none",
+		f.find("rpc-both/noop/c1d100/plain/ttheader/comforts", "").Ours*inverse(f.find("rpc-both/noop/c1d100/plain/ttheader/cluster", "").Ours), 1.3)
 	for _, q := range []string{"p75-us", "p90-us", "p99-us"} {
 		least("mix, "+strings.TrimSuffix(q, "-us")+" of noops in order ÷ out of order",
 			f.value("mix", "in-order", q)*inverse(f.value("mix", "out-of-order", q)), 2)
