@@ -3,6 +3,8 @@ package rpc
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -70,14 +72,45 @@ func await(ctx context.Context, event <-chan struct{}, d time.Duration) {
 // stop: connections that the system has made for it would be reset if it closed at once.
 const lastAccept = 5 * time.Millisecond
 
+// lastLooks is how often in a row a listener must have found nothing before it
+// is closed, and lastAccepts how long it goes on at most. One look is not enough: on a busy
+// machine its time may pass before the system has been asked.
+const (
+	lastLooks   = 2
+	lastAccepts = 250 * time.Millisecond
+)
+
+// limited is a listener whose Accept can be given a time.
+type limited interface{ SetDeadline(time.Time) error }
+
+// acceptLast accepts the connections that still wait at a listener of a server
+// that stops. err is why Accept has failed.
+func (s *Server) acceptLast(l net.Listener, err error) {
+	timed, ok := l.(limited)
+	if !ok {
+		return
+	}
+	end := time.Now().Add(lastAccepts)
+	for looks := 0; isTimeout(err) && looks < lastLooks && time.Now().Before(end); {
+		timed.SetDeadline(time.Now().Add(lastAccept))
+		var nc net.Conn
+		if nc, err = l.Accept(); err != nil {
+			looks++
+			continue
+		}
+		s.start(nc)
+		looks, err = 0, os.ErrDeadlineExceeded
+	}
+}
+
 // stop ends the listeners, at once unless they may accept what waits for
 // them, and returns the connections, and a channel that is closed when none is left.
 func (s *Server) stop(gently bool) ([]*serverConn, <-chan struct{}) {
 	s.mu.Lock()
 	s.stopping.Store(true)
 	for l := range s.listeners {
-		if limited, ok := l.(interface{ SetDeadline(time.Time) error }); gently && ok {
-			if limited.SetDeadline(time.Now().Add(lastAccept)) == nil {
+		if timed, ok := l.(limited); gently && ok {
+			if timed.SetDeadline(time.Now().Add(lastAccept)) == nil {
 				continue
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,7 @@ const forever = time.Hour
 
 func TestAServerThatStopsServesUntilTheClientIsQuiet(t *testing.T) {
 	bothFramings(t, func(t *testing.T, framed bool) {
-		server, address := listen(t, []rpc.Method{echo}, rpc.Grace(forever, 300*time.Millisecond))
+		server, address := listen(t, []rpc.Method{echo}, rpc.Grace(forever, time.Second))
 		p := connect(t, address, framed)
 		p.send(p.call("echo", 1, "before"))
 		p.want(1, "before")
@@ -88,14 +89,22 @@ func TestCallsInTheSystemsBufferAreAnsweredBeforeTheEnd(t *testing.T) {
 // Connections that a listener has taken before the server stopped, and whose
 // first call comes afterwards, are served.
 func TestConnectionsThatWaitAtAStoppingServerAreServed(t *testing.T) {
-	server := rpc.NewServer(rpc.Grace(forever, 500*time.Millisecond))
+	server := rpc.NewServer(rpc.Grace(forever, forever))
 	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{echo}}); err != nil {
 		t.Fatal(err)
 	}
-	address := serveOn(t, server, "tcp")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow := &slowListener{TCPListener: l.(*net.TCPListener), asked: make(chan struct{}), limited: make(chan struct{})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(slow) }()
+	defer server.Close()
+	receive(t, "the server accepts", slow.asked)
 	var peers []*peer
 	for range 20 {
-		peers = append(peers, connect(t, address, true))
+		peers = append(peers, connect(t, l.Addr().String(), true))
 	}
 	stopped := make(chan error, 1)
 	go func() { stopped <- server.Shutdown(t.Context()) }()
@@ -107,6 +116,35 @@ func TestConnectionsThatWaitAtAStoppingServerAreServed(t *testing.T) {
 	if err := receive(t, "Shutdown returns", stopped); err != nil {
 		t.Error(err)
 	}
+	if err := receive(t, "Serve returns", served); err != rpc.ErrServerClosed {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+// slowListener is one on a busy machine: its first Accept gets no time
+// before the deadline passes that the server sets when it stops.
+type slowListener struct {
+	*net.TCPListener
+	asked, limited chan struct{}
+	first, stopped sync.Once
+}
+
+func (l *slowListener) Accept() (net.Conn, error) {
+	late := false
+	l.first.Do(func() {
+		close(l.asked)
+		<-l.limited
+		late = true
+	})
+	if late {
+		return nil, os.ErrDeadlineExceeded
+	}
+	return l.TCPListener.Accept()
+}
+
+func (l *slowListener) SetDeadline(t time.Time) error {
+	l.stopped.Do(func() { close(l.limited) })
+	return l.TCPListener.SetDeadline(t)
 }
 
 // Clients of every dialect that can be told that the server leaves go to

@@ -155,6 +155,7 @@ func (s *Server) Serve(l net.Listener) error {
 		var temporary interface{ Temporary() bool }
 		switch {
 		case s.stopping.Load():
+			s.acceptLast(l, err)
 			return ErrServerClosed
 		case errors.As(err, &temporary) && temporary.Temporary():
 			// Out of descriptors, most likely: waiting lets some be closed.
