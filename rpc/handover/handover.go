@@ -27,6 +27,7 @@ const answerTime = 10 * time.Second
 // but that Close can be called by any.
 type Handover struct {
 	server *rpc.Server
+	answer time.Duration // answerTime, but for tests
 	before *net.UnixConn // to the predecessor; nil if there is none
 
 	mu        sync.Mutex
@@ -43,7 +44,7 @@ type Handover struct {
 // Whoever can open the path gets the listeners and connections of server, so
 // its directory is to be the user's own. Linux lets only the same user and root in.
 func Begin(ctx context.Context, path string, server *rpc.Server) (*Handover, error) {
-	h := &Handover{server: server, inherited: map[string]net.Listener{}, listeners: map[string]net.Listener{}}
+	h := &Handover{server: server, answer: answerTime, inherited: map[string]net.Listener{}, listeners: map[string]net.Listener{}}
 	nc, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	switch {
 	case err == nil:
@@ -78,7 +79,7 @@ func Begin(ctx context.Context, path string, server *rpc.Server) (*Handover, err
 func (h *Handover) inherit(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { h.before.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	h.before.SetDeadline(time.Now().Add(answerTime))
+	h.before.SetDeadline(time.Now().Add(h.answer))
 	if err := send(h.before, hello, []byte(version), nil); err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ func (h *Handover) introduce(ctx context.Context, next *net.UnixConn) bool {
 	if !sameUser(next) {
 		return false
 	}
-	next.SetDeadline(time.Now().Add(answerTime))
+	next.SetDeadline(time.Now().Add(h.answer))
 	k, body, file, err := receive(next)
 	if file != nil {
 		file.Close()
@@ -290,10 +291,11 @@ func (h *Handover) depart(ctx context.Context, next *net.UnixConn) error {
 	err := h.server.HandOver(ctx, func(c net.Conn, state []byte) error {
 		giving.Lock()
 		defer giving.Unlock()
-		next.SetWriteDeadline(time.Now().Add(answerTime))
+		next.SetWriteDeadline(time.Now().Add(h.answer))
 		return send(next, conn, state, c)
 	})
 	giving.Lock()
 	defer giving.Unlock()
+	next.SetWriteDeadline(time.Now().Add(h.answer)) // that of the last connection may be long past
 	return errors.Join(err, send(next, goodbye, nil, nil))
 }

@@ -108,6 +108,79 @@ func TestASuccessorThatGoesBeforeItServesChangesNothing(t *testing.T) {
 	}
 }
 
+// What follows a part of a message would be taken for the rest of it.
+func TestNothingFollowsAMessageThatCouldNotBeSent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "h")
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := c.(*net.UnixConn)
+	defer to.Close()
+	to.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+	if err := handover.Give(to, make([]byte, 8<<20), to); err == nil {
+		t.Fatal("nobody reads, and all was sent")
+	}
+	to.SetWriteDeadline(time.Time{})
+	if _, err := to.Write([]byte("more")); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+// The last word to the successor has a time of its own, however long ago the
+// last connection was given.
+func TestAServerMayTakeLongToGo(t *testing.T) {
+	dir := t.TempDir()
+	path, socket := filepath.Join(dir, "h"), filepath.Join(dir, "s")
+	first := open(t, path, "unix", socket)
+	const answer = time.Second
+	first.Answer(answer)
+	started, release := make(chan struct{}), make(chan struct{})
+	if err := first.Register(&rpc.Service{Name: "Slow", Methods: []rpc.Method{{
+		Name: "slow", Serve: func(_ context.Context, args, dst []byte) ([]byte, error) {
+			close(started)
+			<-release
+			return append(dst, args...), nil
+		},
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	first.run(t.Context())
+	clients := make([]*rpc.Client, 2)
+	for i, opts := range [][]rpc.ClientOption{{rpc.HTTP("http://shop/")}, nil} { // the first of which is not given
+		c, err := rpc.Dial(t.Context(), "unix", socket, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := invoke(t.Context(), c, "hello"); err != nil {
+			t.Fatal(err)
+		}
+		clients[i] = c
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- clients[0].Invoke(t.Context(), &rpc.Invocation{Method: "slow"}) }()
+	receive(t, "the call runs", started)
+	second := open(t, path, "unix", socket)
+	second.run(t.Context())
+	if got, err := invoke(t.Context(), clients[1], "to the second"); err != nil || got != "to the second" {
+		t.Errorf("%q, %v", got, err)
+	}
+	time.Sleep(answer + answer/10) // what was said when that connection was given is old now
+	close(release)
+	if err := receive(t, "the call ends", ended); err != nil {
+		t.Error(err)
+	}
+	if err := receive(t, "the first has gone", first.ran); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRunEndsWithItsContextAndLeavesNoPath(t *testing.T) {
 	dir := t.TempDir()
 	path, socket := filepath.Join(dir, "h"), filepath.Join(dir, "s")

@@ -55,7 +55,9 @@ func send(c *net.UnixConn, k kind, body []byte, socket any) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Write(b[n:])
+	if _, err = c.Write(b[n:]); err != nil {
+		c.Close() // behind a part of a message nothing can be said any more
+	}
 	return err
 }
 
