@@ -22,7 +22,18 @@ func (s *Stream) Open(md Metadata) error {
 	}
 	s.opened = true
 	s.mu.Unlock()
-	return s.check(s.wire.SendHeader(md))
+	if err := s.check(s.wire.SendHeader(md)); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.begun = true
+	untold, why := s.untold, s.err
+	s.mu.Unlock()
+	if untold { // a reset before the header would have told the peer nothing
+		s.wire.SendReset(errorOf(why))
+		return why
+	}
+	return nil
 }
 
 // SendHeader sends a server's header, with what SetHeader has set, before the first message.

@@ -107,7 +107,9 @@ type Stream struct {
 	owed       int // bytes that the peer may send
 	credit     int // bytes that this side may send
 	credited   bool
-	opened     bool // the header has been sent
+	opened     bool // the header has been sent, or is about to be
+	begun      bool // and has gone out, so that the peer of a client can be told of more
+	untold     bool // it ended in between, and is reset by Open
 	sentClose  bool
 	peerClosed bool
 	outcome    error // that the peer closed with
@@ -194,7 +196,8 @@ func (s *Stream) fail(e *Error, tell bool) {
 		s.mu.Unlock()
 		return
 	}
-	tell = tell && (s.opened || s.opt.Role == Server)
+	s.untold = tell && s.opened && !s.begun && s.opt.Role == Client
+	tell = tell && (s.begun || s.opt.Role == Server)
 	dropped := s.endLocked(e)
 	s.mu.Unlock()
 	if tell {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -270,5 +271,34 @@ func TestEverythingAtOnceEndsOnce(t *testing.T) {
 		}
 		all.Wait()
 		eventually(t, "both sides end", func() bool { return p.clientWire.ended() == 1 && p.serverWire.ended() == 1 })
+	}
+}
+
+// A wire whose header takes its time: the stream ends before it has gone out.
+type lateWire struct {
+	end
+	before func()
+	sent   []string
+}
+
+func (w *lateWire) SendHeader(stream.Metadata) error {
+	w.before()
+	w.sent = append(w.sent, "header")
+	return nil
+}
+
+func (w *lateWire) SendReset(*stream.Error) { w.sent = append(w.sent, "reset") }
+
+// The peer knows of no stream before its header: a reset that came first would
+// leave it with one that never ends.
+func TestAStreamThatEndsWhileItOpensIsResetBehindItsHeader(t *testing.T) {
+	w := &lateWire{}
+	s := stream.New(t.Context(), w, stream.Options{Role: stream.Client})
+	w.before = func() { s.Cancel(nil) }
+	if err := s.Open(nil); codeOf(err) != stream.Cancelled {
+		t.Errorf("Open: %v", err)
+	}
+	if !slices.Equal(w.sent, []string{"header", "reset"}) || w.ended() != 1 {
+		t.Errorf("sent %q, ended %d times", w.sent, w.ended())
 	}
 }
