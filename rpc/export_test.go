@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
 // This file lets tests look inside.
@@ -77,4 +79,73 @@ func Exchange(ctx context.Context, s *Server, message []byte) ([]byte, error) {
 		reply.Release()
 	}
 	return out, err
+}
+
+// StartRetired tries to start a call and a stream on the connection of c after
+// it was retired, as by another call between two steps of this one.
+func StartRetired(c *MessageClient) (call, stream bool) {
+	cc := c.conn
+	cc.mu.Lock()
+	cc.retired = true
+	c.retire(cc)
+	cc.mu.Unlock()
+	p, _ := cc.start(c.nextID(), false, c.base.buffers.get())
+	w := c.newWire(context.Background(), cc, &MessageStreamCall{})
+	defer w.ms.OnLost(errStreamOver)
+	stream, _ = cc.startStream(w)
+	return p != nil, stream
+}
+
+// OpenLate opens a stream whose context has ended, after that has ended the
+// stream, and returns how many streams the connection has then.
+func OpenLate(c *MessageClient) (streams int, err error) {
+	cc, _ := c.current()
+	ctx, cancel := context.WithCancel(context.Background())
+	w := c.newWire(ctx, cc, &MessageStreamCall{})
+	over := make(chan struct{})
+	w.conn = telling{cc, over}
+	cancel()
+	<-over
+	w.conn = cc
+	_, err = cc.open(w)
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return len(cc.streams), err
+}
+
+// telling is a connection that tells when a stream has ended.
+type telling struct {
+	*messageConn
+	over chan struct{}
+}
+
+func (c telling) forgetStream(w *trpcWire) {
+	c.messageConn.forgetStream(w)
+	close(c.over)
+}
+
+// Holding reports whether a connection of s waits for its client to read.
+func Holding(s *Server) bool {
+	return slices.ContainsFunc(s.open(), func(c *serverConn) bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.holding && c.clogged.Load()
+	})
+}
+
+// nowhere is the connection of a stream that sends nothing.
+type nowhere struct{}
+
+func (nowhere) newFrame() *buffer         { return &buffer{} }
+func (nowhere) dropFrame(*buffer)         {}
+func (nowhere) queueFrame(*buffer) bool   { return false }
+func (nowhere) writable() <-chan struct{} { return nil }
+func (nowhere) forgetStream(*trpcWire)    {}
+
+// KeepsBlock reports whether a message of size bytes that waits in a stream over
+// tRPC is a view of what was read.
+func KeepsBlock(size int, o stream.Owner) bool {
+	w := &trpcWire{conn: nowhere{}, ms: &MessageStream{}}
+	w.ms.Stream = stream.New(context.Background(), w, stream.Options{Role: stream.Server})
+	return w.receive(trpc.Head{Type: trpc.Stream, Stream: trpc.StreamData}, make([]byte, trpc.HeadSize+size), o)
 }

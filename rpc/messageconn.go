@@ -69,12 +69,12 @@ func newMessageConn(c *MessageClient, nc net.Conn) *messageConn {
 // maxFreePending bounds what a connection keeps for later calls.
 const maxFreePending = 1024
 
-// start queues a request, which it takes. It returns nil if the connection has ended.
+// start queues a request, which it takes. It returns nil if the connection has ended, or ends.
 func (cc *messageConn) start(id uint32, oneway bool, request *buffer) (*pendingMessage, error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	switch {
-	case cc.err != nil:
+	case cc.err != nil || cc.retired:
 		cc.client.base.buffers.put(request)
 		return nil, nil
 	case len(cc.pending) >= cc.client.base.opt.maxPending || cc.pending[id] != nil:

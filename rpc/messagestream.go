@@ -32,19 +32,30 @@ func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStre
 			return nil, &Error{Stage: StageDial, Method: call.Method, Err: err}
 		}
 		w := c.newWire(ctx, cc, call)
-		switch started, err := cc.startStream(w); {
+		switch opened, err := cc.open(w); {
 		case err != nil:
-			w.ms.OnLost(err)
-			return nil, &Error{Stage: StageQueue, Method: call.Method, Err: err}
-		case !started:
-			w.ms.OnLost(errStreamOver)
-			continue
-		}
-		if err := w.ms.Open(nil); err != nil {
 			return nil, err
+		case opened:
+			return w.ms, nil
 		}
-		return w.ms, nil
 	}
+}
+
+// open opens a stream on the connection. It reports false if the connection has ended, or ends.
+func (cc *messageConn) open(w *trpcWire) (bool, error) {
+	switch started, err := cc.startStream(w); {
+	case err != nil:
+		w.ms.OnLost(err)
+		return false, &Error{Stage: StageQueue, Method: string(w.init.Func), Err: err}
+	case !started:
+		w.ms.OnLost(errStreamOver)
+		return false, nil
+	}
+	if err := w.ms.Open(nil); err != nil {
+		cc.forgetStream(w) // which it may have asked for before the connection knew it
+		return false, err
+	}
+	return true, nil
 }
 
 // newWire returns a stream that has not begun.
@@ -63,12 +74,12 @@ func (c *MessageClient) newWire(ctx context.Context, cc *messageConn, call *Mess
 	return w
 }
 
-// startStream makes the connection one of the stream. It reports false if the connection has ended.
+// startStream makes the connection one of the stream. It reports false if the connection has ended, or ends.
 func (cc *messageConn) startStream(w *trpcWire) (bool, error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	switch {
-	case cc.err != nil:
+	case cc.err != nil || cc.retired:
 		return false, nil
 	case len(cc.streams) >= cc.client.base.opt.maxPending:
 		return false, ErrTooManyCalls

@@ -19,6 +19,9 @@ type MessageStreamHandler func(ctx context.Context, s *MessageStream) error
 // acceptStream takes a frame of a stream, which has n bytes.
 func (c *serverConn) acceptStream(head trpc.Head, frame []byte, n int) error {
 	if head.Stream == trpc.StreamInit {
+		if c.clogged.Load() { // or answers to a client that does not read would pile up
+			c.awaitRoom(0)
+		}
 		err := c.openStream(head, frame)
 		_, block := c.sock.in.Take(n)
 		block.Release()
@@ -98,7 +101,7 @@ func (c *serverConn) admitStream(id uint32, in *trpc.Init, x *callContext) refus
 	}
 	c.mu.Lock()
 	_, taken := c.streaming[id]
-	tooMany := len(c.streaming) >= s.opt.maxStreams
+	tooMany := c.handlers >= s.opt.maxStreams // those of streams that have ended run, too
 	c.mu.Unlock()
 	switch {
 	case taken:

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -217,6 +218,10 @@ func closeError(c *trpc.Close) error {
 	return nil
 }
 
+// viewed is the size in bytes from which on a message that waits is a view of
+// what was read. A shorter one is copied, or a byte of it might hold a whole block.
+const viewed = transport.WideBlock / 4
+
 // receive hands a frame of a stream to it, and reports whether it has taken the block.
 func (w *trpcWire) receive(head trpc.Head, frame []byte, o stream.Owner) (taken bool) {
 	b := frame[trpc.HeadSize+int(head.Header):]
@@ -225,6 +230,10 @@ func (w *trpcWire) receive(head trpc.Head, frame []byte, o stream.Owner) (taken 
 	case trpc.StreamInit:
 		err = w.receiveInit(b)
 	case trpc.StreamData:
+		if len(b) < viewed {
+			w.ms.OnData(bytes.Clone(b), nil)
+			return false
+		}
 		w.ms.OnData(b, o)
 		return true
 	case trpc.StreamFeedback:
