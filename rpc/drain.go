@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -87,19 +86,22 @@ type limited interface{ SetDeadline(time.Time) error }
 // that stops. err is why Accept has failed.
 func (s *Server) acceptLast(l net.Listener, err error) {
 	timed, ok := l.(limited)
-	if !ok {
+	if !ok || !isTimeout(err) {
 		return
 	}
 	end := time.Now().Add(lastAccepts)
-	for looks := 0; isTimeout(err) && looks < lastLooks && time.Now().Before(end); {
+	for looks := 0; looks < lastLooks && time.Now().Before(end); {
 		timed.SetDeadline(time.Now().Add(lastAccept))
-		var nc net.Conn
-		if nc, err = l.Accept(); err != nil {
+		nc, err := l.Accept()
+		switch {
+		case err == nil:
+			s.start(nc)
+			looks = 0
+		case isTimeout(err):
 			looks++
-			continue
+		default:
+			return
 		}
-		s.start(nc)
-		looks, err = 0, os.ErrDeadlineExceeded
 	}
 }
 
