@@ -72,11 +72,12 @@ func await(ctx context.Context, event <-chan struct{}, d time.Duration) {
 const lastAccept = 5 * time.Millisecond
 
 // lastLooks is how often in a row a listener must have found nothing before it
-// is closed, and lastAccepts how long it goes on at most. One look is not enough: on a busy
-// machine its time may pass before the system has been asked.
+// is closed. One look is not enough: on a busy machine its time may pass before the system has been
+// asked. Clients that come again at once do not keep it open: after lastAccepts, lastConns are enough.
 const (
 	lastLooks   = 2
-	lastAccepts = 250 * time.Millisecond
+	lastAccepts = 20 * time.Millisecond
+	lastConns   = 128
 )
 
 // limited is a listener whose Accept can be given a time.
@@ -90,13 +91,14 @@ func (s *Server) acceptLast(l net.Listener, err error) {
 		return
 	}
 	end := time.Now().Add(lastAccepts)
-	for looks := 0; looks < lastLooks && time.Now().Before(end); {
+	for looks, n := 0, 0; looks < lastLooks && (n < lastConns || time.Now().Before(end)); {
 		timed.SetDeadline(time.Now().Add(lastAccept))
 		nc, err := l.Accept()
 		switch {
 		case err == nil:
 			s.start(nc)
 			looks = 0
+			n++
 		case isTimeout(err):
 			looks++
 		default:

@@ -97,11 +97,12 @@ func raw(name string, serve func(ctx context.Context, args, dst []byte) ([]byte,
 var echo = raw("echo", func(_ context.Context, args, dst []byte) ([]byte, error) { return append(dst, args...), nil })
 
 // listen lets a server with the methods of a service "S" serve on a TCP port.
+// Its calls have any time unless opts say otherwise, since machines that run tests are slow.
 func listen(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
 	noLeaks(t)
 	silent := rpc.Logger(slog.New(slog.DiscardHandler))
-	server := rpc.NewServer(append([]rpc.ServerOption{silent}, opts...)...)
+	server := rpc.NewServer(append([]rpc.ServerOption{silent, rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}

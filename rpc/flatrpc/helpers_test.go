@@ -24,10 +24,11 @@ func repeat(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
 	return word(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 }
 
-// serve lets a server with the methods of a service "test.Words" serve on a port, until the test ends.
+// serve lets a server with the methods of a service "test.Words" serve on a port, until the test ends. Calls
+// have any time unless opts say otherwise.
 func serve(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	server := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler))}, opts...)...)
+	server := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	if err := server.Register(&rpc.Service{Name: "test.Words", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
