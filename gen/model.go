@@ -197,8 +197,14 @@ func (g *generator) addPackages() {
 		p.files = append(p.files, f)
 	}
 	slices.SortFunc(g.packages, func(a, b *goPackage) int { return cmp.Compare(a.importPath, b.importPath) })
+	g.nameAliases()
+}
+
+// nameAliases decides under which name packages import each other: none of those in also.
+func (g *generator) nameAliases(also ...string) {
 	aliases := scope{}
 	aliases.reserve(taken...)
+	aliases.reserve(also...)
 	for _, p := range g.packages {
 		p.alias = p.name
 		for n := 2; aliases[p.alias] || local.MatchString(p.alias); n++ {

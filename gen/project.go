@@ -39,6 +39,7 @@ func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, er
 		return nil, err
 	}
 	g := newGenerator(f, newOptions(opts))
+	g.nameAliases(skeleton.Taken()...)
 	s := &skeleton.Project{Name: p.Name, Path: p.Path}
 	var names skeleton.Names
 	for _, gf := range g.files {

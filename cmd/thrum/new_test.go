@@ -51,6 +51,21 @@ var layouts = []struct {
 		"a/base.fbs":   `attribute "go_package=else.org/money/v2"; namespace app.base; table Money { units:long; }`,
 		"a/b/item.fbs": `include "../base.fbs"; attribute "go_package=example.com/app/items"; namespace app.items; table Item { price:base.Money; }`},
 		[]string{"--fbs", "root.fbs"}, true},
+	{"names that projects use themselves", map[string]string{
+		"root.fbs": `include "v1.fbs"; namespace log; table A { n:int; } rpc_service _S { Get(A):other.v1.B; }
+			rpc_service Watcher {
+				/// Shows what flatbuf. and studio. say.
+				Watch(A):A (streaming: "server"); }
+			rpc_service config { Get(A):A; }
+			namespace app.v1; table C { n:int; } rpc_service Old { Get(C):C; }`,
+		"v1.fbs": `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
+		[]string{"--fbs", "root.fbs"}, false},
+	{"names that projects use themselves, of Thrift", map[string]string{
+		"time.thrift": `namespace go time
+			struct context { 1: i32 n }
+			service _S { context get(1: context ctx, 2: i32 s, 3: string err) }
+			service main { i32 main(1: i32 main) }`},
+		[]string{"--thrift", "time.thrift"}, false},
 	{"Thrift", map[string]string{
 		"shop.thrift": `namespace go app.shop
 			include "base.thrift"
@@ -161,6 +176,28 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	}
 	if text := fileText(t, "srv/stub/x/a.go"); !strings.Contains(text, "Put(") {
 		t.Error("the stubs are old")
+	}
+}
+
+func TestNewOverwritesNothingThatItHasNotWritten(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; }")
+	placeFile(t, "srv/go.mod", "module (\n\texample.com/mine\n)\n")
+	expect(t, exitUsage, "new", "--fbs", "a.fbs", "-o", "srv", "--mod", "example.com/other")
+	for _, name := range []string{"services.go", "stub/x/a.go"} {
+		dir := filepath.Join("srv", filepath.Base(name))
+		mine := "package mine\n"
+		placeFile(t, filepath.Join(dir, "go.mod"), "module example.com/mine\n")
+		placeFile(t, filepath.Join(dir, name), mine)
+		if _, stderr := expect(t, exitFailed, "new", "--fbs", "a.fbs", "-o", dir); !strings.Contains(stderr, "overwritten") {
+			t.Errorf("got %q", stderr)
+		}
+		if fileText(t, filepath.Join(dir, name)) != mine {
+			t.Errorf("%s is overwritten", name)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "main.go")); err == nil {
+			t.Error("a project is begun and not ended")
+		}
 	}
 }
 

@@ -18,9 +18,10 @@ func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Ser
 	}
 	var names skeleton.Names
 	var all []*skeleton.Service
+	outside := g.outside(path)
 	for _, u := range g.units {
 		for _, s := range u.services {
-			all = append(all, s.skeleton(path, &names))
+			all = append(all, s.skeleton(outside, &names))
 		}
 	}
 	return all, nil
@@ -30,42 +31,44 @@ func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Ser
 func (g *generator) outside(path string) *unit {
 	pkg := &goPackage{importPath: path, name: "main", names: scope{}, imports: make(map[*goPackage]bool)}
 	pkg.names.reserve(taken...)
+	pkg.names.reserve(skeleton.Taken()...)
 	return &unit{generator: g, pkg: pkg, imports: map[string]string{}}
 }
 
-func (s *service) skeleton(path string, names *skeleton.Names) *skeleton.Service {
-	handler, client, register := s.generator.outside(path), s.generator.outside(path), s.generator.outside(path)
+// skeleton describes the service as outside, which all services share, sees it.
+func (s *service) skeleton(outside *unit, names *skeleton.Names) *skeleton.Service {
 	out := &skeleton.Service{
 		Full:  s.FullName(),
-		Embed: handler.qualified(s.unit, s.names.Unimplemented), New: register.qualified(s.unit, s.names.New),
-		NewClient: client.qualified(s.unit, s.names.NewObjectClient),
+		Embed: outside.qualified(s.unit, s.names.Unimplemented), New: outside.qualified(s.unit, s.names.New),
+		NewClient: outside.qualified(s.unit, s.names.NewObjectClient),
 	}
 	out.Type, out.File = names.Add(s.Service.Name())
-	handler.Use("context")
-	handler.Use("github.com/thrum-rpc/thrum/flatbuf")
-	handler.Use("github.com/thrum-rpc/thrum/rpc/flatrpc")
+	outside.Use("context")
+	outside.Use("github.com/thrum-rpc/thrum/flatbuf")
+	outside.Use("github.com/thrum-rpc/thrum/rpc/flatrpc")
 	for _, m := range s.Methods {
-		out.Methods = append(out.Methods, s.method(m, handler, client))
+		out.Methods = append(out.Methods, s.method(m, outside))
 	}
-	out.Handler, out.Client, out.Register = skeleton.Imports(handler.imports), skeleton.Imports(client.imports), skeleton.Imports(register.imports)
+	all := skeleton.Imports(outside.imports) // of which each file takes what it uses
+	out.Handler, out.Client, out.Register = all, all, all
 	return out
 }
 
 // method describes a method, whose handler answers with empty messages, and reads
 // streams to their end.
-func (s *service) method(m *method, handler, client *unit) *skeleton.Method {
-	inHandler := *m // with types as the handler's file writes them
-	inHandler.service = &service{unit: handler, Service: s.Service}
+func (s *service) method(m *method, outside *unit) *skeleton.Method {
+	inHandler := *m // with types as the project writes them
+	inHandler.service = &service{unit: outside, Service: s.Service}
 	out := &skeleton.Method{Name: m.Name, Doc: comment(m.Doc()), Call: "-", Signature: m.Name + inHandler.Handler()}
-	req, sendable := client.sample(m.Req, 0)
-	reply, ok := handler.sample(m.Rep, 0)
+	req, sendable := outside.sample(m.Req, 0)
+	reply, ok := outside.sample(m.Rep, 0)
 	kind := m.Kind()
 	if (kind == "unary" || kind == "client") && !ok {
 		out.Body = []string{"return s." + s.names.Unimplemented + "." + m.Name + "(ctx, " + map[string]string{"unary": "req", "client": "in"}[kind] + ")"}
 		return out
 	}
 	if kind == "client" || kind == "bidi" {
-		handler.Use("io")
+		outside.Use("io")
 		failed := map[string]string{"client": "return nil, err", "bidi": "return err"}[kind]
 		out.Body = []string{"for {", "if _, err := in.Recv(); err == io.EOF {", "break", "} else if err != nil {", failed, "}", "}"}
 	}
@@ -74,16 +77,16 @@ func (s *service) method(m *method, handler, client *unit) *skeleton.Method {
 	} else {
 		out.Body = append(out.Body,
 			"b := flatrpc.NewBuilder(ctx)", "reply := "+reply,
-			handler.qualified(m.Rep.unit, m.Rep.names.Finish)+"(b, reply.Pack(b))", "return b, nil")
+			outside.qualified(m.Rep.unit, m.Rep.names.Finish)+"(b, reply.Pack(b))", "return b, nil")
 	}
 	switch {
 	case kind == "unary" && sendable:
 		out.Value, out.Call = true, ", "+req
 	case kind == "server" && sendable:
-		out.Call = ", " + req + ", func(*" + client.qualified(m.Rep.unit, m.Rep.Object) + ") error { return nil }"
+		out.Call = ", " + req + ", func(*" + outside.qualified(m.Rep.unit, m.Rep.Object) + ") error { return nil }"
 	case kind == "client":
-		client.Use("io")
-		out.Value, out.Call = true, ", func() (*"+client.qualified(m.Req.unit, m.Req.Object)+", error) { return nil, io.EOF }"
+		outside.Use("io")
+		out.Value, out.Call = true, ", func() (*"+outside.qualified(m.Req.unit, m.Req.Object)+", error) { return nil, io.EOF }"
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"go/format"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,6 +155,9 @@ func (n *Names) Add(service string) (typ, file string) {
 	if n.taken == nil {
 		n.taken = map[string]bool{"Server": true, "main": true, "config": true, "services": true, "server": true}
 	}
+	if service[0] == '_' { // the go tool leaves such files out
+		service = "Service" + service
+	}
 	typ = strings.ToUpper(service[:1]) + service[1:]
 	for n.taken[typ] {
 		typ += "_"
@@ -184,10 +188,11 @@ func render(name string, data any, imports ...Imports) ([]byte, error) {
 		return nil, fmt.Errorf("gen: %w", err)
 	}
 	head, rest, _ := strings.Cut(body.String(), "//imports\n")
+	words := qualifiers(rest)
 	all := Imports{}
 	for _, list := range imports {
 		for p, n := range list {
-			if strings.Contains(rest, n+".") {
+			if words[n] {
 				all[p] = n
 			}
 		}
@@ -197,6 +202,26 @@ func render(name string, data any, imports ...Imports) ([]byte, error) {
 		return nil, fmt.Errorf("gen: %s: the output is not Go, which is a defect of the generator: %w\n%s%s", name, err, head, rest)
 	}
 	return src, nil
+}
+
+// qualifier is a comment, a string, or a name with a dot behind it.
+var qualifier = regexp.MustCompile(`//[^\n]*|"(?:[^"\\\n]|\\.)*"|\b(\w+)\.`)
+
+// qualifiers returns the names before dots in Go code, its comments and strings left out.
+func qualifiers(code string) map[string]bool {
+	words := make(map[string]bool)
+	for _, m := range qualifier.FindAllStringSubmatch(code, -1) {
+		words[m[1]] = true
+	}
+	return words
+}
+
+// Taken returns the names that the files of a project use and declare, under which nothing
+// else is to be imported.
+func Taken() []string {
+	return strings.Fields(`context errors flag fmt io json log net os rpc rpctest signal syscall testing time flatbuf flatrpc
+		config defaults dial duration init main options readConfig run services show
+		addr b c cancel conn ctx d done err f grace in l method out path reply req s server stop t text v`)
 }
 
 // declaration returns the import declaration, the standard library first.
