@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,6 +21,9 @@ import (
 
 // forever is a grace that only the quiet of clients ends.
 const forever = time.Hour
+
+// brief is a quiet that tests wait for.
+const brief = 200 * time.Millisecond
 
 func TestAServerThatStopsServesUntilTheClientIsQuiet(t *testing.T) {
 	bothFramings(t, func(t *testing.T, framed bool) {
@@ -159,7 +163,11 @@ func TestClientsThatAreToldLoseNoCallWhenServersTakeTurns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
-			turns := newTurns(t, false)
+			quiet := 2 * time.Second // of which no client needs any
+			if strings.HasPrefix(name, "HTTP") {
+				quiet = brief // after which connections that are idle end
+			}
+			turns := newTurns(t, false, quiet)
 			client := dial(t, "tcp", "whichever serves", append(opts, rpc.Dialer(turns.dial))...)
 			takeTurns(t, turns, client)
 		})
@@ -205,14 +213,15 @@ func takeTurns(t *testing.T, turns *turns, client rpc.Caller) {
 // turns are servers of which one serves at a time.
 type turns struct {
 	handOver bool // the connections, too
+	quiet    time.Duration
 
 	mu      sync.Mutex
 	server  *rpc.Server
 	address string
 }
 
-func newTurns(t *testing.T, handOver bool) *turns {
-	u := &turns{handOver: handOver}
+func newTurns(t *testing.T, handOver bool, quiet time.Duration) *turns {
+	u := &turns{handOver: handOver, quiet: quiet}
 	u.next(t)
 	t.Cleanup(func() { u.server.Close() })
 	return u
@@ -221,7 +230,7 @@ func newTurns(t *testing.T, handOver bool) *turns {
 // next starts a server and stops the one before.
 func (u *turns) next(t *testing.T) {
 	t.Helper()
-	server, address := listen(t, []rpc.Method{echo}, rpc.Grace(patience, 200*time.Millisecond))
+	server, address := listen(t, []rpc.Method{echo}, rpc.Grace(patience, u.quiet))
 	u.mu.Lock()
 	old := u.server
 	u.server, u.address = server, address

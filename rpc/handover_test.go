@@ -134,7 +134,7 @@ func TestNoCallIsLostWhenConnectionsAreHandedOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			noLeaks(t)
-			turns := newTurns(t, true)
+			turns := newTurns(t, true, brief)
 			client := dial(t, "tcp", "whichever serves", append(opts, rpc.Dialer(turns.dial))...)
 			takeTurns(t, turns, client)
 		})
