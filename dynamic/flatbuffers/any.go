@@ -38,6 +38,13 @@ func (v Value) Any() (any, error) {
 // maxDepth is the deepest nesting of tables.
 const maxDepth = flatwire.MaxDepth
 
+// tableCost is what a table counts for beside its fields, in bytes: its map takes
+// more, and a message cannot have tables in less than four bytes each, unless several places
+// refer to one.
+const tableCost = 48
+
+const tooShared = "parts of the message are shared too often"
+
 // anyWalk is one use of Any.
 type anyWalk struct {
 	left  int  // bytes or elements that may still be read
@@ -54,7 +61,7 @@ func (w *anyWalk) value(v Value, depth int) (any, *diag.Fault) {
 
 func (w *anyWalk) plain(v Value, depth int) (any, *diag.Fault) {
 	if w.left -= 1 + v.n; w.left < 0 {
-		return nil, diag.NewFault(diag.SizeLimit, v.offset(), "parts of the message are shared too often")
+		return nil, diag.NewFault(diag.SizeLimit, v.offset(), tooShared)
 	}
 	switch {
 	case v.kind == absent:
@@ -107,6 +114,11 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 	if w.whole && v.kind == table {
 		if slot, ok := v.unknown(); ok {
 			return nil, diag.NewFault(diag.UnknownField, v.pos, fmt.Sprintf("the table has the field %d, which the schema does not have; it would be lost", slot))
+		}
+	}
+	if v.kind == table {
+		if w.left -= tableCost; w.left < 0 {
+			return nil, diag.NewFault(diag.SizeLimit, v.pos, tooShared)
 		}
 	}
 	all := map[string]any{}

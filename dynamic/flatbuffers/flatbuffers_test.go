@@ -376,6 +376,40 @@ func TestPathsFromNothingLeadToNothing(t *testing.T) {
 	}
 }
 
+func TestTablesCountForWhatTheirMapsTake(t *testing.T) {
+	file := load(t, every)
+	// A table without fields in many places: offsets of four bytes, one more map each.
+	build := func(refs, tables int) []byte {
+		b := flatbuf.NewBuilder(0)
+		all := make([]flatbuf.UOffsetT, refs)
+		for i := range all {
+			if i < tables {
+				b.StartObject(0)
+				all[i] = b.EndObject()
+				continue
+			}
+			all[i] = all[i%tables]
+		}
+		vector := b.CreateVectorOfTables(all)
+		slot := int(file.Root().FieldByName("numbered").ID())
+		b.StartObject(slot + 1)
+		b.PrependUOffsetTSlot(slot, vector, 0)
+		inner := b.EndObject()
+		self := int(file.Root().FieldByName("self").ID())
+		b.StartObject(max(slot, self) + 1)
+		b.PrependUOffsetTSlot(slot, vector, 0)
+		b.PrependUOffsetTSlot(self, inner, 0)
+		b.Finish(b.EndObject())
+		return b.FinishedBytes()
+	}
+	if _, err := flatbuffers.Root(file.Root(), build(50_000, 50_000)).Any(); err != nil {
+		t.Error(err)
+	}
+	if _, err := flatbuffers.Root(file.Root(), build(50_000, 1)).Any(); diag.CodeOf(err) != diag.SizeLimit {
+		t.Errorf("100,000 maps of 200 KB: %v", err)
+	}
+}
+
 func FuzzReading(f *testing.F) {
 	file := load(f, every)
 	f.Add(made(f, file.Root(), full()))

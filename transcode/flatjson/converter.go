@@ -26,6 +26,7 @@ type Converter struct {
 type options struct {
 	lenient, defaults, numbers, unknown, trusted, prefixed bool
 	maxOutput                                              int
+	maxMessage                                             int
 }
 
 // Option configures a Converter.
@@ -58,7 +59,8 @@ func SizePrefixed() Option { return option(func(o *options) { o.prefixed = true 
 // MaxOutput limits the JSON made from one message, in bytes; default 64 MiB.
 func MaxOutput(bytes int) Option { return option(func(o *options) { o.maxOutput = bytes }) }
 
-// maxInput is the most bytes of JSON that are read, and of a message made of them.
+// maxInput is the most bytes of JSON that are read, and of a message made of them: its
+// builder panics at 2 GiB.
 const maxInput = 512 << 20
 
 // maxDepth is the deepest nesting of tables, and of JSON in FlexBuffers.
@@ -67,7 +69,7 @@ const maxDepth = flatwire.MaxDepth
 // New returns a Converter for messages whose root is the table root. They get
 // the file identifier of its schema if it is the root type there.
 func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
-	c := &Converter{root: root, opt: options{maxOutput: 64 << 20}}
+	c := &Converter{root: root, opt: options{maxOutput: 64 << 20, maxMessage: maxInput}}
 	for _, o := range opts {
 		o.apply(&c.opt)
 	}

@@ -280,6 +280,39 @@ func TestConvertersAreUsedAgain(t *testing.T) {
 	}
 }
 
+func TestMessagesBeyondTheLimitAreRefused(t *testing.T) {
+	const limit = 2000
+	c := converter(t, flatjson.MaxMessage(limit))
+	many := func(s string) string { return "[" + strings.Repeat(s+",", 999) + s + "]" }
+	for name, in := range map[string]string{
+		"text":    `{"s":"` + strings.Repeat("x", limit) + `"}`,
+		"texts":   `{"s":"x","texts":` + many(`""`) + `}`,
+		"numbers": `{"s":"x","doubles":` + many("0") + `}`,
+		"tables":  `{"s":"x","items":` + many(`{"name":""}`) + `}`,
+		"unions":  `{"s":"x","things_type":` + many(`"NONE"`) + `,"things":` + many("0") + `}`,
+		"nested":  `{"s":"x","nested":{"name":"` + strings.Repeat("x", limit-100) + `"},"texts":["` + strings.Repeat("x", 200) + `"]}`,
+		"flex":    `{"s":"x","flex":` + many("1000") + `}`,
+	} {
+		if _, err := c.AppendMessage(nil, []byte(in)); diag.CodeOf(err) != diag.SizeLimit {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := c.AppendMessage(nil, []byte(`{"s":"x","texts":["y"]}`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWhatIsSteppedOverNestsAsDeepAsTablesMay(t *testing.T) {
+	for _, c := range []*flatjson.Converter{converter(t, flatjson.SkipUnknown()), converter(t, flatjson.SkipUnknown(), flatjson.Lenient())} {
+		for depth, want := range map[int]bool{130: false, 300: true} {
+			in := `{"s":"x","unknown":` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + "}"
+			if _, err := c.AppendMessage(nil, []byte(in)); (err != nil) != want || err != nil && diag.CodeOf(err) != diag.DepthLimit {
+				t.Errorf("%d levels: %v", depth, err)
+			}
+		}
+	}
+}
+
 func TestZerosBelowZeroKeepTheirSignInFlexBuffers(t *testing.T) {
 	c := converter(t)
 	for _, in := range []string{`{"s":"x","flex":[-0,0]}`, `{"s":"x","flex":[-0.0,0]}`} {

@@ -55,6 +55,14 @@ func (r *reader) document(d *schema.StructDef) (flatbuf.UOffsetT, *diag.Fault) {
 	return root, nil
 }
 
+// fits refuses n bytes more than a message may have.
+func (r *reader) fits(n int) *diag.Fault {
+	if int(r.p.Builder.Offset())+n > r.opt.maxMessage {
+		return r.fault(diag.SizeLimit, r.i, fmt.Sprintf("a message of more than %d bytes", r.opt.maxMessage))
+	}
+	return nil
+}
+
 // table reads an object and writes it as a table.
 func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.Fault) {
 	if depth > maxDepth {
@@ -97,7 +105,7 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 	if f := r.p.Missing(d); f != nil {
 		return 0, r.fault(diag.MissingRequired, start, "a required field is missing").Field(f.Name())
 	}
-	return r.p.EndTable(mark), nil
+	return r.p.EndTable(mark), r.fits(0)
 }
 
 // indexOf returns the place of f, which is often the one at guess.
@@ -243,6 +251,9 @@ func (r *reader) part(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Fault)
 	switch t.Kind() {
 	case schema.String:
 		s, fault := r.str()
+		if fault == nil {
+			fault = r.fits(len(s))
+		}
 		if fault != nil {
 			return 0, fault
 		}
@@ -258,6 +269,9 @@ func (r *reader) vector(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Faul
 	if size := elem.InlineSize(); size > 0 {
 		start := len(r.text)
 		data, n, fault := r.inlineList(elem, -1)
+		if fault == nil {
+			fault = r.fits(len(data))
+		}
 		if fault != nil {
 			return 0, fault
 		}
@@ -275,6 +289,9 @@ func (r *reader) vector(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Faul
 		r.offsets = append(r.offsets, off)
 		return nil
 	})
+	if fault == nil {
+		fault = r.fits(flatbuf.SizeUOffsetT * (len(r.offsets) - start))
+	}
 	if fault != nil {
 		return 0, fault
 	}
@@ -292,6 +309,9 @@ func (r *reader) member(m *schema.Field, depth int) (flatbuf.UOffsetT, *diag.Fau
 	}
 	n := len(r.text)
 	data, fault := r.inlined(m.Type())
+	if fault == nil {
+		fault = r.fits(len(data))
+	}
 	if fault != nil {
 		return 0, fault
 	}
@@ -368,6 +388,9 @@ func (r *reader) unions(f *schema.Field, depth, tags int) *diag.Fault {
 		return r.fault(diag.InvalidUnion, r.i, "there are more types than values")
 	}
 	size := elem.Struct().Tag().InlineSize()
+	if fault := r.fits(n * (flatbuf.SizeUOffsetT + size)); fault != nil {
+		return fault
+	}
 	types := make([]byte, n*size)
 	for i, m := range members {
 		if m != nil {
@@ -423,15 +446,18 @@ func (r *reader) nested(f *schema.Field, depth int) *diag.Fault {
 	} else {
 		b.Finish(root)
 	}
-	r.bytes(f, b.FinishedBytes())
-	return nil
+	return r.bytes(f, b.FinishedBytes())
 }
 
 // bytes adds a vector of bytes that hold a message.
-func (r *reader) bytes(f *schema.Field, b []byte) {
+func (r *reader) bytes(f *schema.Field, b []byte) *diag.Fault {
+	if fault := r.fits(len(b)); fault != nil {
+		return fault
+	}
 	wide := f.Type().Encoding() == schema.Vector64
 	off := flatpack.Vector(r.p.Builder, b, len(b), 1, 8, wide)
 	r.p.Offset(int(f.ID()), off, wide || f.Type().Encoding() == schema.Offset64)
+	return nil
 }
 
 // flex reads any JSON as a FlexBuffer.
@@ -445,6 +471,5 @@ func (r *reader) flex(f *schema.Field) *diag.Fault {
 	if err := b.Append(x); err != nil {
 		return r.fault(diag.InvalidData, at, err.Error())
 	}
-	r.bytes(f, b.Finish())
-	return nil
+	return r.bytes(f, b.Finish())
 }

@@ -308,18 +308,25 @@ func (r *reader) hex(at, n int) (rune, bool) {
 	return rune(x), err == nil
 }
 
+// maxSkip is the deepest nesting of JSON that is stepped over: tables with a
+// vector and a struct each.
+const maxSkip = 4 * maxDepth
+
 // skip steps over a value.
 func (r *reader) skip(depth int) *diag.Fault {
 	if !r.opt.lenient {
-		n := jsonwire.Skip(r.b[r.i:], maxDepth)
+		n := jsonwire.Skip(r.b[r.i:], maxSkip)
+		if n == jsonwire.ErrDepth {
+			return r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
+		}
 		if n < 0 {
 			return r.fault(diag.Syntax, r.i, jsonwire.Describe(n))
 		}
 		r.i += n
 		return nil
 	}
-	if depth > maxDepth {
-		return r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxDepth))
+	if depth > maxSkip {
+		return r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
 	}
 	switch c := r.peek(); {
 	case c == '{':
