@@ -1,6 +1,7 @@
 package flatbuffers_test
 
 import (
+	"bytes"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -106,6 +107,9 @@ func TestWhatIsMadeReadsTheSame(t *testing.T) {
 	inside, err := root.Nested(file.Root().FieldByName("nested"))
 	if name, _ := inside.Field("name").Text(); err != nil || name != "inside" {
 		t.Errorf("%q, %v", name, err)
+	}
+	if inner, err := root.Field("nested").Bytes(); err != nil || bytes.Index(b, inner)%8 != 0 {
+		t.Errorf("the nested message stands at %d, %v", bytes.Index(b, inner), err)
 	}
 	again := made(t, file.Root(), root)
 	if got, err := flatbuffers.Root(file.Root(), again).Any(); err != nil || !reflect.DeepEqual(got, any(x)) {

@@ -202,6 +202,11 @@ func (m *maker) field(f *schema.Field, x any, depth int) *diag.Fault {
 	case t.Kind() == schema.List && flatpack.IsUnion(t.Elem()):
 		return m.unions(f, x, depth)
 	}
+	if b, ok := x.([]byte); ok && f.Nested() != nil {
+		wide := t.Encoding() == schema.Vector64 // a message inside is aligned as one that stands alone
+		m.p.Offset(slot, flatpack.Vector(m.p.Builder, b, len(b), 1, 8, wide), wide || t.Encoding() == schema.Offset64)
+		return nil
+	}
 	off, fault := m.part(t, x, depth)
 	if fault == nil {
 		m.p.Offset(slot, off, t.Encoding() == schema.Offset64 || t.Encoding() == schema.Vector64)
