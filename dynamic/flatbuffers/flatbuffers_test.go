@@ -149,6 +149,31 @@ func TestWhatIsLeftOutIsTheDefault(t *testing.T) {
 	}
 }
 
+func TestATypeWithoutAValueIsNoUnion(t *testing.T) {
+	file := load(t, every)
+	slot := func(name string) int { return int(file.Root().FieldByName(name).ID()) }
+	b := flatbuf.NewBuilder(0)
+	text := b.CreateString("")
+	types := b.CreateByteVector([]byte{4})
+	b.StartVector(4, 1, 4)
+	b.Pad(4)
+	values := b.EndVector(1)
+	b.StartObject(slot("things") + 1)
+	b.PrependUOffsetTSlot(slot("s"), text, 0)
+	b.PrependUOffsetTSlot(slot("things")-1, types, 0)
+	b.PrependUOffsetTSlot(slot("things"), values, 0)
+	b.Finish(b.EndObject())
+	root := flatbuffers.Root(file.Root(), b.FinishedBytes())
+	if e := root.Field("things").Index(0); e.Exists() || e.Member() != nil {
+		t.Errorf("%v", e)
+	}
+	x, err := root.Any()
+	if want := map[string]any{"s": "", "things": []any{flatbuffers.Union{}}}; err != nil || !reflect.DeepEqual(x, any(want)) {
+		t.Errorf("%v, %v", x, err)
+	}
+	made(t, file.Root(), x)
+}
+
 func TestPathsLeadToValues(t *testing.T) {
 	file := load(t, every)
 	root := flatbuffers.Root(file.Root(), made(t, file.Root(), full()))

@@ -177,7 +177,9 @@ func (v Value) union(t *schema.Type, tag uint64, pos int) Value {
 	for _, m := range d.Fields() {
 		if size := d.Tag().InlineSize(); flatpack.Low(uint64(m.ID()), size) == tag {
 			value := at(v.b, m.Type(), pos)
-			value.member = m
+			if value.kind != absent { // else there is a type alone
+				value.member = m
+			}
 			return value
 		}
 	}
