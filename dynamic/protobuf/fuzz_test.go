@@ -2,7 +2,9 @@ package protobuf_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/thrum-rpc/thrum/dynamic"
 	"github.com/thrum-rpc/thrum/dynamic/protobuf"
@@ -86,6 +88,9 @@ func FuzzSet(f *testing.F) {
 			return
 		}
 		before := content(m)
+		if !isUnicode(before) {
+			return // what was wanted cannot be written of Go values, which must be UTF-8
+		}
 		for _, target := range targets(c, before, typ) {
 			if last := target.path[len(target.path)-1].Kind(); last == dynamic.EndStep || last == dynamic.BeforeStep {
 				continue
@@ -100,6 +105,29 @@ func FuzzSet(f *testing.F) {
 			}
 		}
 	})
+}
+
+// isUnicode tells whether all text in a value is UTF-8.
+func isUnicode(x any) bool {
+	switch x := x.(type) {
+	case string:
+		return utf8.ValidString(x)
+	case []any:
+		return !slices.ContainsFunc(x, func(e any) bool { return !isUnicode(e) })
+	case map[string]any:
+		for _, e := range x {
+			if !isUnicode(e) {
+				return false
+			}
+		}
+	case map[any]any:
+		for k, e := range x {
+			if !isUnicode(k) || !isUnicode(e) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // FuzzTrim trims any bytes: nothing may panic, and what is kept is what
