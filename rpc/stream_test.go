@@ -245,8 +245,10 @@ func TestADeadlineTravelsWithTheStream(t *testing.T) {
 		_, err = s.Recv(t.Context())
 	}
 	if !errors.Is(err, context.DeadlineExceeded) {
+		// The server's clock was first: its handler's error or a reset has come.
 		var e *stream.Error
-		if !errors.As(err, &e) || e.Code != stream.Reset { // the server's clock was first
+		var x *rpc.ApplicationException
+		if !errors.As(err, &x) && (!errors.As(err, &e) || e.Code != stream.Reset) {
 			t.Errorf("the client gets %v", err)
 		}
 	}
