@@ -122,8 +122,14 @@ func (c *payloadCodec) Unmarshal(ctx context.Context, message remote.Message, in
 }
 
 // own calls f with the codec that Kitex would use for the message if this one
-// had not been set.
-func (c *payloadCodec) own(message remote.Message, f func(remote.PayloadCodec) error) error {
+// had not been set. That panics on some bytes, such as an exception with a
+// field of a type that does not exist, which is an error here.
+func (c *payloadCodec) own(message remote.Message, f func(remote.PayloadCodec) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = remote.NewTransErrorWithMsg(remote.ProtocolError, fmt.Sprintf("Kitex's codec panics on the message: %v", p))
+		}
+	}()
 	message.SetPayloadCodec(nil)
 	k, err := remote.GetPayloadCodec(message)
 	message.SetPayloadCodec(c)

@@ -381,6 +381,15 @@ func FuzzUnmarshal(f *testing.F) {
 	})
 }
 
+func TestBytesOnWhichKitexPanicsAreAnError(t *testing.T) {
+	c := kitex.New()
+	m := reply(c, new(slim.ShopEchoResult))
+	exception := "\x80\x01\x00\x03\x00\x00\x00\x04echo\x00\x00\xcd\xcd\xcd" // whose first field is of the type 0xcd
+	if err := c.Unmarshal(t.Context(), m, remote.NewReaderBuffer([]byte(exception))); err == nil {
+		t.Error("no error")
+	}
+}
+
 func TestACodecWithOptionsIsUsed(t *testing.T) {
 	strict := kitex.New(kitex.Codec(codec.NewSet(codec.MaxContainer(1))))
 	b := marshal(t, strict, echoed()) // writing has no such limit
