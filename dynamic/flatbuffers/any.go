@@ -143,7 +143,7 @@ func (v Value) unknown() (slot int, ok bool) {
 		f := v.t.Struct().FieldByID(int32(slot))
 		if f == nil { // the type of a union stands before it
 			next := v.t.Struct().FieldByID(int32(slot) + 1)
-			if next != nil && (flatpack.IsUnion(next.Type()) || next.Type().Kind() == schema.List && flatpack.IsUnion(next.Type().Elem())) {
+			if next != nil && flatpack.HasTag(next.Type()) {
 				f = next
 			}
 		}

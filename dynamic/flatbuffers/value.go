@@ -85,12 +85,11 @@ func (v Value) field(f *schema.Field) Value {
 		}
 		return Value{t: t, kind: left, def: flatpack.DefaultBits(f)}
 	case flatpack.IsUnion(t):
-		tag := t.Struct().Tag()
-		at := flatwire.Field(v.b, v.pos, int(f.ID())-1)
-		if at == 0 || pos == 0 {
+		tag := v.UnionTag(f)
+		if tag == 0 || pos == 0 {
 			return Value{}
 		}
-		return v.union(t, flatpack.Load(v.b, at, tag.InlineSize()), flatwire.Follow(v.b, pos))
+		return v.union(t, tag, flatwire.Follow(v.b, pos))
 	case pos == 0:
 		return v.defaultOf(f)
 	case t.Encoding() == schema.Offset64 || t.Encoding() == schema.Vector64:

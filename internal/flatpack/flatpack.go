@@ -133,9 +133,7 @@ func (p *Packer) EndTable(mark Mark) flatbuf.UOffsetT {
 			prepend(b, f.bits, f.size)
 		case inline:
 			first = min(first, int(f.bits))
-			b.Prep(f.align, f.size)
-			b.Pad(f.size)
-			copy(b.Bytes[b.Head():], p.structs[f.bits:int(f.bits)+f.size])
+			Inline(b, p.structs[f.bits:int(f.bits)+f.size], f.align)
 		case offset:
 			b.PrependUOffsetT(flatbuf.UOffsetT(f.bits))
 		case offset64:
@@ -183,7 +181,7 @@ func Vector(b *flatbuf.Builder, data []byte, n, size, align int, wide bool) flat
 	return b.EndVector(n)
 }
 
-// Inline writes a struct that stands alone, as a member of a union does.
+// Inline writes a struct, in a table or alone as a member of a union.
 func Inline(b *flatbuf.Builder, data []byte, align int) flatbuf.UOffsetT {
 	b.Prep(align, len(data))
 	b.Pad(len(data))

@@ -26,6 +26,12 @@ func IsUnion(t *schema.Type) bool {
 	return t.Kind() == schema.Struct && t.Struct().Flavor() == schema.Union && t.Struct().Tag() != nil
 }
 
+// HasTag tells whether a field of type t has the types of its values in the slot
+// before its own: a union or a vector of unions.
+func HasTag(t *schema.Type) bool {
+	return IsUnion(t) || t.Kind() == schema.List && IsUnion(t.Elem())
+}
+
 // Load loads the number of size bytes at pos.
 func Load(b []byte, pos, size int) uint64 {
 	switch size {

@@ -33,10 +33,6 @@ type tag struct {
 	used bool
 }
 
-func (r *reader) fault(code diag.Code, at int, detail string) *diag.Fault {
-	return diag.NewFault(code, at, detail)
-}
-
 func (r *reader) document(d *schema.StructDef) (flatbuf.UOffsetT, *diag.Fault) {
 	r.offsets, r.tags = r.offsets[:0], r.tags[:0]
 	if fault := r.space(); fault != nil {
@@ -50,7 +46,7 @@ func (r *reader) document(d *schema.StructDef) (flatbuf.UOffsetT, *diag.Fault) {
 		return 0, fault
 	}
 	if r.i < len(r.b) {
-		return 0, r.fault(diag.TrailingData, r.i, "something follows the value")
+		return 0, diag.NewFault(diag.TrailingData, r.i, "something follows the value")
 	}
 	return root, nil
 }
@@ -58,7 +54,7 @@ func (r *reader) document(d *schema.StructDef) (flatbuf.UOffsetT, *diag.Fault) {
 // fits refuses n bytes more than a message may have.
 func (r *reader) fits(n int) *diag.Fault {
 	if int(r.p.Builder.Offset())+n > r.opt.maxMessage {
-		return r.fault(diag.SizeLimit, r.i, fmt.Sprintf("a message of more than %d bytes", r.opt.maxMessage))
+		return diag.NewFault(diag.SizeLimit, r.i, fmt.Sprintf("a message of more than %d bytes", r.opt.maxMessage))
 	}
 	return nil
 }
@@ -66,7 +62,7 @@ func (r *reader) fits(n int) *diag.Fault {
 // table reads an object and writes it as a table.
 func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.Fault) {
 	if depth > maxDepth {
-		return 0, r.fault(diag.DepthLimit, r.i, fmt.Sprintf("tables nest deeper than %d levels", maxDepth))
+		return 0, diag.NewFault(diag.DepthLimit, r.i, fmt.Sprintf("tables nest deeper than %d levels", maxDepth))
 	}
 	mark, tags := r.p.Start(), len(r.tags)
 	start := r.i
@@ -81,7 +77,7 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 		}
 		next = indexOf(fields, f, next) + 1
 		if r.p.Has(int(f.ID())) {
-			return r.fault(diag.DuplicateKey, at, "the field stands twice").Field(f.Name())
+			return diag.NewFault(diag.DuplicateKey, at, "the field stands twice").Field(f.Name())
 		}
 		if r.null() {
 			return nil
@@ -103,7 +99,7 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 	}
 	r.tags = r.tags[:tags]
 	if f := r.p.Missing(d); f != nil {
-		return 0, r.fault(diag.MissingRequired, start, "a required field is missing").Field(f.Name())
+		return 0, diag.NewFault(diag.MissingRequired, start, "a required field is missing").Field(f.Name())
 	}
 	return r.p.EndTable(mark), r.fits(0)
 }
@@ -121,29 +117,22 @@ func indexOf(fields []*schema.Field, f *schema.Field, guess int) int {
 func (r *reader) other(d *schema.StructDef, name []byte, at, tags int) *diag.Fault {
 	if f := unionOf(d, string(name)); f != nil {
 		slot := int(f.ID()) - 1
-		for i := range r.tags[tags:] {
-			if t := &r.tags[tags+i]; t.slot == slot && !t.used || t.slot == slot && t.at != r.i {
-				return r.fault(diag.DuplicateKey, at, "the field stands twice").Field(string(name))
+		for _, t := range r.tags[tags:] {
+			switch {
+			case t.slot != slot:
+			case t.used && t.at == r.i: // the value stood before, and found it
+				return r.skip(0)
+			default:
+				return diag.NewFault(diag.DuplicateKey, at, "the field stands twice").Field(string(name))
 			}
 		}
-		if len(r.tags) == tags || !r.known(slot, tags) {
-			r.tags = append(r.tags, tag{slot: slot, at: r.i})
-		}
+		r.tags = append(r.tags, tag{slot: slot, at: r.i})
 		return r.skip(0)
 	}
 	if r.opt.unknown {
 		return r.skip(0)
 	}
-	return r.fault(diag.UnknownField, at, d.Name()+" has no such field").Field(string(name))
-}
-
-func (r *reader) known(slot, tags int) bool {
-	for _, t := range r.tags[tags:] {
-		if t.slot == slot {
-			return true
-		}
-	}
-	return false
+	return diag.NewFault(diag.UnknownField, at, d.Name()+" has no such field").Field(string(name))
 }
 
 // unionOf returns the union, or vector of unions, whose types have that name, or nil.
@@ -153,7 +142,7 @@ func unionOf(d *schema.StructDef, name string) *schema.Field {
 		return nil
 	}
 	f := d.FieldByName(base)
-	if f == nil || !flatpack.IsUnion(f.Type()) && (f.Type().Kind() != schema.List || !flatpack.IsUnion(f.Type().Elem())) {
+	if f == nil || !flatpack.HasTag(f.Type()) {
 		return nil
 	}
 	return f
@@ -174,7 +163,7 @@ func (r *reader) unused(d *schema.StructDef, t tag) *diag.Fault {
 			return nil
 		}
 	}
-	return r.fault(diag.InvalidUnion, t.at, "the union has a type and no value").Field(f.Name())
+	return diag.NewFault(diag.InvalidUnion, t.at, "the union has a type and no value").Field(f.Name())
 }
 
 // findTag returns where the types of the union f stand: where they were found,
@@ -199,7 +188,7 @@ func (r *reader) findTag(f *schema.Field, tags int) (int, *diag.Fault) {
 			return 0, fault
 		}
 		if !more {
-			return 0, r.fault(diag.InvalidUnion, start, "the union has no "+name)
+			return 0, diag.NewFault(diag.InvalidUnion, start, "the union has no "+name)
 		}
 		got, fault := r.name()
 		if fault != nil {
@@ -333,7 +322,7 @@ func (r *reader) union(f *schema.Field, depth, tags int) *diag.Fault {
 	case fault != nil:
 		return fault
 	case m == nil:
-		return r.fault(diag.InvalidUnion, here, "the union is NONE, and has a value")
+		return diag.NewFault(diag.InvalidUnion, here, "the union is NONE, and has a value")
 	}
 	off, fault := r.member(m, depth)
 	if fault != nil {
@@ -366,7 +355,7 @@ func (r *reader) unions(f *schema.Field, depth, tags int) *diag.Fault {
 	start := len(r.offsets)
 	n, fault := r.list(func(i int) *diag.Fault {
 		if i >= len(members) {
-			return r.fault(diag.InvalidUnion, r.i, "there are more values than types").Index(i)
+			return diag.NewFault(diag.InvalidUnion, r.i, "there are more values than types").Index(i)
 		}
 		var off flatbuf.UOffsetT
 		var fault *diag.Fault
@@ -385,7 +374,7 @@ func (r *reader) unions(f *schema.Field, depth, tags int) *diag.Fault {
 		return fault
 	}
 	if n < len(members) {
-		return r.fault(diag.InvalidUnion, r.i, "there are more types than values")
+		return diag.NewFault(diag.InvalidUnion, r.i, "there are more types than values")
 	}
 	size := elem.Struct().Tag().InlineSize()
 	if fault := r.fits(n * (flatbuf.SizeUOffsetT + size)); fault != nil {
@@ -417,7 +406,7 @@ func (r *reader) memberName(t *schema.Type) (*schema.Field, *diag.Fault) {
 				return m, nil
 			}
 		}
-		return nil, r.fault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %d", d.Name(), n))
+		return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %d", d.Name(), n))
 	}
 	name, fault := r.word()
 	if fault != nil || string(name) == "NONE" {
@@ -426,7 +415,7 @@ func (r *reader) memberName(t *schema.Type) (*schema.Field, *diag.Fault) {
 	if m := d.FieldByName(string(name)); m != nil {
 		return m, nil
 	}
-	return nil, r.fault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %q", d.Name(), clip(name)))
+	return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %q", d.Name(), clip(name)))
 }
 
 // clip cuts text from the input to what fits into a message.
@@ -469,7 +458,7 @@ func (r *reader) flex(f *schema.Field) *diag.Fault {
 	}
 	var b flexbuf.Builder
 	if err := b.Append(x); err != nil {
-		return r.fault(diag.InvalidData, at, err.Error())
+		return diag.NewFault(diag.InvalidData, at, err.Error())
 	}
 	return r.bytes(f, b.Finish())
 }

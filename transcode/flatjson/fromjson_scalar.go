@@ -83,13 +83,13 @@ func (r *reader) digits(t *schema.Type) (uint64, *diag.Fault) {
 func (r *reader) wire(n int, t *schema.Type) *diag.Fault {
 	switch n {
 	case jsonwire.ErrRange:
-		return r.fault(diag.OutOfRange, r.i, "the number is beyond the range of "+t.String())
+		return diag.NewFault(diag.OutOfRange, r.i, "the number is beyond the range of "+t.String())
 	case jsonwire.ErrInteger:
-		return r.fault(diag.TypeMismatch, r.i, "the number is no integer, and of type "+t.String())
+		return diag.NewFault(diag.TypeMismatch, r.i, "the number is no integer, and of type "+t.String())
 	case jsonwire.ErrEOF:
-		return r.fault(diag.UnexpectedEOF, len(r.b), jsonwire.Describe(n))
+		return diag.NewFault(diag.UnexpectedEOF, len(r.b), jsonwire.Describe(n))
 	}
-	return r.fault(diag.Syntax, r.i, jsonwire.Describe(n))
+	return diag.NewFault(diag.Syntax, r.i, jsonwire.Describe(n))
 }
 
 // spelt is the number of type t that stands in a string, or whose name does.
@@ -131,11 +131,11 @@ func (r *reader) spelt(t *schema.Type, s string, at int) (uint64, *diag.Fault) {
 	case err == nil:
 		return bits, nil
 	case t.Kind() == schema.Enum:
-		return 0, r.fault(diag.UnknownEnum, at, fmt.Sprintf("%s has no value %q", t.Enum().Name(), clip([]byte(s))))
+		return 0, diag.NewFault(diag.UnknownEnum, at, fmt.Sprintf("%s has no value %q", t.Enum().Name(), clip([]byte(s))))
 	case isRange(s, err):
-		return 0, r.fault(diag.OutOfRange, at, "the number is beyond the range of "+t.String())
+		return 0, diag.NewFault(diag.OutOfRange, at, "the number is beyond the range of "+t.String())
 	}
-	return 0, r.fault(diag.TypeMismatch, at, fmt.Sprintf("%q is no value of type %s", clip([]byte(s)), t))
+	return 0, diag.NewFault(diag.TypeMismatch, at, fmt.Sprintf("%q is no value of type %s", clip([]byte(s)), t))
 }
 
 // isRange tells whether s, which a type did not take with err, is a number beyond
@@ -191,7 +191,7 @@ func (r *reader) hashed(f *schema.Field, s []byte, at int) (uint64, *diag.Fault)
 		}
 		return h, nil
 	default:
-		return 0, r.fault(diag.Unsupported, at, "there is no hash function "+name+" for a message")
+		return 0, diag.NewFault(diag.Unsupported, at, "there is no hash function "+name+" for a message")
 	}
 }
 
@@ -227,7 +227,7 @@ func (r *reader) inlineList(elem *schema.Type, n int) (data []byte, count int, f
 	start, at := len(r.text), r.i
 	count, fault = r.list(func(i int) *diag.Fault {
 		if n >= 0 && i >= n {
-			return r.fault(diag.OutOfRange, r.i, fmt.Sprintf("more than %d elements", n))
+			return diag.NewFault(diag.OutOfRange, r.i, fmt.Sprintf("more than %d elements", n))
 		}
 		if fault := r.inline(elem); fault != nil {
 			return fault.Index(i)
@@ -235,7 +235,7 @@ func (r *reader) inlineList(elem *schema.Type, n int) (data []byte, count int, f
 		return nil
 	})
 	if fault == nil && n >= 0 && count < n {
-		fault = r.fault(diag.OutOfRange, at, fmt.Sprintf("%d elements of %d", count, n))
+		fault = diag.NewFault(diag.OutOfRange, at, fmt.Sprintf("%d elements of %d", count, n))
 	}
 	return r.text[start:], count, fault
 }
@@ -257,12 +257,12 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 	if r.at('[') {
 		n, fault := r.list(func(i int) *diag.Fault {
 			if i >= len(fields) {
-				return r.fault(diag.TypeMismatch, r.i, fmt.Sprintf("more than %d fields", len(fields)))
+				return diag.NewFault(diag.TypeMismatch, r.i, fmt.Sprintf("more than %d fields", len(fields)))
 			}
 			return one(fields[i])
 		})
 		if fault == nil && n < len(fields) {
-			fault = r.fault(diag.MissingRequired, at, "a struct has all its fields").Field(fields[n].Name())
+			fault = diag.NewFault(diag.MissingRequired, at, "a struct has all its fields").Field(fields[n].Name())
 		}
 		return fault
 	}
@@ -273,9 +273,9 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 		case f == nil && r.opt.unknown:
 			return r.skip(0)
 		case f == nil:
-			return r.fault(diag.UnknownField, at, d.Name()+" has no such field").Field(string(name))
+			return diag.NewFault(diag.UnknownField, at, d.Name()+" has no such field").Field(string(name))
 		case slices.Contains(seen, f):
-			return r.fault(diag.DuplicateKey, at, "the field stands twice").Field(f.Name())
+			return diag.NewFault(diag.DuplicateKey, at, "the field stands twice").Field(f.Name())
 		}
 		seen = append(seen, f)
 		return one(f)
@@ -285,7 +285,7 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 	}
 	for _, f := range fields {
 		if !slices.Contains(seen, f) {
-			return r.fault(diag.MissingRequired, at, "a struct has all its fields").Field(f.Name())
+			return diag.NewFault(diag.MissingRequired, at, "a struct has all its fields").Field(f.Name())
 		}
 	}
 	return nil
@@ -294,7 +294,7 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 // any reads a value without a schema.
 func (r *reader) any(depth int) (any, *diag.Fault) {
 	if depth > maxDepth {
-		return nil, r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxDepth))
+		return nil, diag.NewFault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxDepth))
 	}
 	switch c := r.peek(); {
 	case c == '{':
@@ -302,7 +302,7 @@ func (r *reader) any(depth int) (any, *diag.Fault) {
 		fault := r.object(func(name []byte, at int) *diag.Fault {
 			key := string(name)
 			if _, twice := all[key]; twice || strings.Contains(key, "\x00") {
-				return r.fault(diag.DuplicateKey, at, "the name stands twice, or holds a zero byte").Key(key)
+				return diag.NewFault(diag.DuplicateKey, at, "the name stands twice, or holds a zero byte").Key(key)
 			}
 			x, fault := r.any(depth + 1)
 			all[key] = x

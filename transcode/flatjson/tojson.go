@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
@@ -57,11 +58,8 @@ func (w *writer) text(b []byte) *diag.Fault {
 func (w *writer) scalar(v flatbuffers.Value) *diag.Fault {
 	switch t := v.Type(); t.Kind() {
 	case schema.Bool:
-		if x, _ := v.Bool(); x {
-			w.out = append(w.out, "true"...)
-		} else {
-			w.out = append(w.out, "false"...)
-		}
+		x, _ := v.Bool()
+		w.out = strconv.AppendBool(w.out, x)
 	case schema.Float:
 		f, _ := v.Float()
 		w.float(f, 32)
@@ -221,11 +219,7 @@ func (w *writer) plain(x any) *diag.Fault {
 	}
 	switch x := x.(type) {
 	case bool:
-		if x {
-			w.out = append(w.out, "true"...)
-		} else {
-			w.out = append(w.out, "false"...)
-		}
+		w.out = strconv.AppendBool(w.out, x)
 	case int64:
 		w.out = jsonwire.AppendInt(w.out, x)
 	case uint64:

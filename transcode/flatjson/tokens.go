@@ -28,10 +28,10 @@ func (r *reader) at(c byte) bool { return r.peek() == c && r.i < len(r.b) }
 // unexpected is the fault of something else than what.
 func (r *reader) unexpected(what string) *diag.Fault {
 	if r.i >= len(r.b) {
-		return r.fault(diag.UnexpectedEOF, len(r.b), "the input ends before "+what)
+		return diag.NewFault(diag.UnexpectedEOF, len(r.b), "the input ends before "+what)
 	}
 	c, _ := utf8.DecodeRune(r.b[r.i:])
-	return r.fault(diag.Syntax, r.i, fmt.Sprintf("%q stands where %s is expected", c, what))
+	return diag.NewFault(diag.Syntax, r.i, fmt.Sprintf("%q stands where %s is expected", c, what))
 }
 
 // space steps over white space, and comments where they are read.
@@ -53,7 +53,7 @@ func (r *reader) space() *diag.Fault {
 				r.i++
 			}
 			if r.i+1 >= len(r.b) {
-				return r.fault(diag.UnexpectedEOF, start, "a comment has no end")
+				return diag.NewFault(diag.UnexpectedEOF, start, "a comment has no end")
 			}
 			r.i += 2
 		default:
@@ -221,9 +221,9 @@ func (r *reader) str() ([]byte, *diag.Fault) {
 
 func (r *reader) stringFault(n int) *diag.Fault {
 	if n == jsonwire.ErrEOF {
-		return r.fault(diag.UnexpectedEOF, len(r.b), "a string has no end")
+		return diag.NewFault(diag.UnexpectedEOF, len(r.b), "a string has no end")
 	}
-	return r.fault(diag.Syntax, r.i, jsonwire.Describe(n))
+	return diag.NewFault(diag.Syntax, r.i, jsonwire.Describe(n))
 }
 
 // looseString reads a string as flatc does: in quotes of either kind, with \x.
@@ -239,20 +239,20 @@ func (r *reader) looseString() ([]byte, *diag.Fault) {
 			if s := out[held:]; utf8.Valid(s) {
 				return s, nil
 			}
-			return nil, r.fault(diag.InvalidData, start, "the string is not UTF-8")
+			return nil, diag.NewFault(diag.InvalidData, start, "the string is not UTF-8")
 		case c == '\\':
 			var fault *diag.Fault
 			if out, fault = r.escape(out); fault != nil {
 				return nil, fault
 			}
 		case c < ' ':
-			return nil, r.fault(diag.Syntax, r.i, "a control character stands in a string")
+			return nil, diag.NewFault(diag.Syntax, r.i, "a control character stands in a string")
 		default:
 			out = append(out, c)
 			r.i++
 		}
 	}
-	return nil, r.fault(diag.UnexpectedEOF, start, "a string has no end")
+	return nil, diag.NewFault(diag.UnexpectedEOF, start, "a string has no end")
 }
 
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\', '/': '/'}
@@ -260,7 +260,7 @@ var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f
 // escape reads an escape sequence.
 func (r *reader) escape(out []byte) ([]byte, *diag.Fault) {
 	bad := func() ([]byte, *diag.Fault) {
-		return nil, r.fault(diag.Syntax, r.i, "there is no such escape sequence")
+		return nil, diag.NewFault(diag.Syntax, r.i, "there is no such escape sequence")
 	}
 	if r.i+1 >= len(r.b) {
 		return bad()
@@ -317,16 +317,16 @@ func (r *reader) skip(depth int) *diag.Fault {
 	if !r.opt.lenient {
 		n := jsonwire.Skip(r.b[r.i:], maxSkip)
 		if n == jsonwire.ErrDepth {
-			return r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
+			return diag.NewFault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
 		}
 		if n < 0 {
-			return r.fault(diag.Syntax, r.i, jsonwire.Describe(n))
+			return diag.NewFault(diag.Syntax, r.i, jsonwire.Describe(n))
 		}
 		r.i += n
 		return nil
 	}
 	if depth > maxSkip {
-		return r.fault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
+		return diag.NewFault(diag.DepthLimit, r.i, fmt.Sprintf("values nest deeper than %d levels", maxSkip))
 	}
 	switch c := r.peek(); {
 	case c == '{':
@@ -370,7 +370,7 @@ func (r *reader) loose(t *schema.Type, depth int) (uint64, *diag.Fault) {
 	}
 	kind := flatpack.KindOf(t)
 	if depth > maxDepth || kind != schema.Float && kind != schema.Double {
-		return 0, r.fault(diag.TypeMismatch, start, "functions are for floating-point numbers, and nest little")
+		return 0, diag.NewFault(diag.TypeMismatch, start, "functions are for floating-point numbers, and nest little")
 	}
 	r.i++
 	bits, fault := r.loose(schema.Basic(schema.Double), depth+1)

@@ -1,9 +1,7 @@
 package rpcsuite
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 )
@@ -67,25 +65,5 @@ func bothGroups(short bool) []*group {
 
 // bothWork measures the groups of rpc-both that the options select.
 func (l *lab) bothWork(o harness.Options, report *harness.Report) error {
-	for _, g := range bothGroups(o.Short || l.quick) {
-		var some bool
-		if g.Group, some = g.Select("rpc", o.Match); !some {
-			continue
-		}
-		results, err := l.measureGroup(g)
-		if err != nil {
-			return fmt.Errorf("%s: %w", g.Case("rpc", ""), err)
-		}
-		gr := harness.GroupReport{
-			Work: g.Work, Shape: g.Shape, Bytes: g.Bytes, Results: results, Ratios: g.Ratios("rpc", results),
-		}
-		for i := range results {
-			l.print(g, &results[i])
-		}
-		for _, r := range gr.Ratios {
-			fmt.Fprintln(l.out, strings.TrimSpace(r.String()))
-		}
-		report.Groups = append(report.Groups, gr)
-	}
-	return nil
+	return l.groupsWork(bothGroups(o.Short || l.quick), "", o, report)
 }

@@ -265,27 +265,35 @@ func (l *lab) print(g *group, r *harness.Result) {
 // cpuWork measures all groups that the options select.
 func (l *lab) cpuWork(o harness.Options, report *harness.Report) error {
 	for i := range families {
-		for _, g := range families[i].groups(o.Short || l.quick) {
-			var some bool
-			if g.Group, some = g.Select("rpc", o.Match); !some {
-				continue
-			}
-			results, err := l.measureGroup(g)
-			if err != nil {
-				return fmt.Errorf("%s %s: %w", g.Case("rpc", ""), families[i].dialect, err)
-			}
-			gr := harness.GroupReport{
-				Work: g.Work, Shape: g.Shape + "/" + families[i].dialect, Bytes: g.Bytes,
-				Results: results, Ratios: g.Ratios("rpc", results),
-			}
-			for i := range results {
-				l.print(g, &results[i])
-			}
-			for _, r := range gr.Ratios {
-				fmt.Fprintln(l.out, strings.TrimSpace(r.String()))
-			}
-			report.Groups = append(report.Groups, gr)
+		if err := l.groupsWork(families[i].groups(o.Short || l.quick), "/"+families[i].dialect, o, report); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// groupsWork measures those of groups that the options select, and reports
+// them by their shapes with a suffix.
+func (l *lab) groupsWork(groups []*group, suffix string, o harness.Options, report *harness.Report) error {
+	for _, g := range groups {
+		var some bool
+		if g.Group, some = g.Select("rpc", o.Match); !some {
+			continue
+		}
+		results, err := l.measureGroup(g)
+		if err != nil {
+			return fmt.Errorf("%s%s: %w", g.Case("rpc", ""), suffix, err)
+		}
+		gr := harness.GroupReport{
+			Work: g.Work, Shape: g.Shape + suffix, Bytes: g.Bytes, Results: results, Ratios: g.Ratios("rpc", results),
+		}
+		for i := range results {
+			l.print(g, &results[i])
+		}
+		for _, r := range gr.Ratios {
+			fmt.Fprintln(l.out, strings.TrimSpace(r.String()))
+		}
+		report.Groups = append(report.Groups, gr)
 	}
 	return nil
 }
