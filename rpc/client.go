@@ -37,6 +37,7 @@ type Client struct {
 	transformer      header.Transformer
 	seq              atomic.Int32  // of the last call
 	chain            Caller        // the interceptors and the client behind them; nil without
+	streamChain      Streamer      // likewise, for streams
 	dialing          chan struct{} // holds a token; a lock that waiting for can be given up
 
 	// Of HTTP, instead of the connections below.
@@ -61,6 +62,7 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 		opt: defaultClientOptions(), network: network, address: address,
 		dialing: make(chan struct{}, 1), conns: map[*clientConn]struct{}{},
 	}
+	c.streams.dialing = make(chan struct{}, 1)
 	for _, o := range opts {
 		o.applyClient(&c.opt)
 	}
@@ -69,6 +71,9 @@ func Dial(ctx context.Context, network, address string, opts ...ClientOption) (*
 	}
 	if len(c.opt.interceptors) > 0 {
 		c.chain = Intercepted(bareClient{c}, c.target(), c.opt.interceptors...)
+	}
+	if len(c.opt.streamInterceptors) > 0 {
+		c.streamChain = InterceptedStreams(bareClient{c}, c.target(), c.opt.streamInterceptors...).(Streamer)
 	}
 	if c.opt.form.dialect == transport.HTTP {
 		if err := c.newHTTP(); err != nil {

@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 
+	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -55,6 +56,47 @@ func (i *intercepted) Invoke(ctx context.Context, call *Invocation) error {
 	return i.interceptor(ctx, call, i.to, i.next)
 }
 
+// OpenStream opens a stream by what is behind the interceptors, which see calls alone.
+func (i *intercepted) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	return open(ctx, i.next, call)
+}
+
+// StreamInterceptor is a [ClientInterceptor] for streams: it stands around the opening of one.
+// What becomes of the stream it learns from that: its context ends with it, whose cause says why, and
+// [stream.Stream.Watch] tells of messages.
+type StreamInterceptor func(ctx context.Context, call *StreamCall, to Target, next Streamer) (*stream.Stream, error)
+
+// InterceptStreams is [InterceptCalls] for streams.
+func InterceptStreams(interceptors ...StreamInterceptor) ClientOption {
+	return clientOption(func(o *clientOptions) { o.streamInterceptors = append(o.streamInterceptors, interceptors...) })
+}
+
+// InterceptedStreams returns a Caller that is a [Streamer], too: the interceptors see its streams in their
+// order before c opens them; its calls are those of c.
+func InterceptedStreams(c Caller, to Target, interceptors ...StreamInterceptor) Caller {
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		c = &interceptedStreams{c, interceptors[i], to}
+	}
+	return c
+}
+
+type interceptedStreams struct {
+	Caller
+	interceptor StreamInterceptor
+	to          Target
+}
+
+func (i *interceptedStreams) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	return i.interceptor(ctx, call, i.to, streamerOf{i.Caller})
+}
+
+// streamerOf opens streams by a Caller that may be able to.
+type streamerOf struct{ Caller }
+
+func (s streamerOf) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	return open(ctx, s.Caller, call)
+}
+
 // target returns whom the client calls.
 func (c *Client) target() Target {
 	return Target{Service: c.opt.service, Network: c.network, Address: c.address, Dialect: c.opt.form.dialect}
@@ -64,6 +106,10 @@ func (c *Client) target() Target {
 type bareClient struct{ *Client }
 
 func (b bareClient) Invoke(ctx context.Context, call *Invocation) error { return b.invoke(ctx, call) }
+
+func (b bareClient) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	return b.openStream(ctx, call)
+}
 
 // MessageInterceptor is a [ClientInterceptor] for the calls of a [MessageClient].
 type MessageInterceptor func(ctx context.Context, call *MessageCall, to Target, next MessageCaller) error
@@ -91,6 +137,56 @@ func (i *interceptedMessages) InvokeMessage(ctx context.Context, call *MessageCa
 	return i.interceptor(ctx, call, i.to, i.next)
 }
 
+// OpenMessageStream opens a stream by what is behind the interceptors, which see calls alone.
+func (i *interceptedMessages) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	return openMessages(ctx, i.next, call)
+}
+
+// openMessages opens a stream by a caller that may be able to.
+func openMessages(ctx context.Context, c MessageCaller, call *MessageStreamCall) (*MessageStream, error) {
+	s, ok := c.(MessageStreamer)
+	if !ok {
+		return nil, &Error{Stage: StageDial, Method: call.Method, Err: errNoStreamer}
+	}
+	return s.OpenMessageStream(ctx, call)
+}
+
+// MessageStreamInterceptor is a [StreamInterceptor] for streams of messages.
+type MessageStreamInterceptor func(ctx context.Context, call *MessageStreamCall, to Target, next MessageStreamer) (*MessageStream, error)
+
+// InterceptMessageStreams is [InterceptStreams] for the clients of [DialMessages].
+func InterceptMessageStreams(interceptors ...MessageStreamInterceptor) ClientOption {
+	return clientOption(func(o *clientOptions) {
+		o.messageStreamInterceptors = append(o.messageStreamInterceptors, interceptors...)
+	})
+}
+
+// InterceptedMessageStreams is [InterceptedStreams] for callers of methods on messages; what it
+// returns is a [MessageStreamer], too.
+func InterceptedMessageStreams(c MessageCaller, to Target, interceptors ...MessageStreamInterceptor) MessageCaller {
+	for i := len(interceptors) - 1; i >= 0; i-- {
+		c = &interceptedMessageStreams{c, interceptors[i], to}
+	}
+	return c
+}
+
+type interceptedMessageStreams struct {
+	MessageCaller
+	interceptor MessageStreamInterceptor
+	to          Target
+}
+
+func (i *interceptedMessageStreams) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	return i.interceptor(ctx, call, i.to, messageStreamerOf{i.MessageCaller})
+}
+
+// messageStreamerOf opens streams by a MessageCaller that may be able to.
+type messageStreamerOf struct{ MessageCaller }
+
+func (s messageStreamerOf) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	return openMessages(ctx, s.MessageCaller, call)
+}
+
 // target returns whom the client calls.
 func (c *MessageClient) target() Target {
 	to := c.base.target()
@@ -103,6 +199,10 @@ type bareMessageClient struct{ *MessageClient }
 
 func (b bareMessageClient) InvokeMessage(ctx context.Context, call *MessageCall) error {
 	return b.invoke(ctx, call)
+}
+
+func (b bareMessageClient) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	return b.openStream(ctx, call)
 }
 
 // ClientOptions makes one option of several, which holds in their order.

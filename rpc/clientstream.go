@@ -18,6 +18,8 @@ import (
 // clientStreams is the connection that new streams use, and those before it
 // that still have some.
 type clientStreams struct {
+	dialing chan struct{} // holds a token, as that of the Client; calls must not wait for streams
+
 	mu     sync.Mutex
 	closed bool
 	conn   *ttstream.Conn // that new streams use; nil if one must be made
@@ -28,8 +30,16 @@ var _ Streamer = (*Client)(nil)
 
 // OpenStream opens a stream on the connection that the client's streams share.
 // It is made when there is none, and again when it has failed or its server is leaving. The limit of
-// [CallTimeout] does not count for streams, nor do interceptors see them. It is for clients of [TTHeader].
+// [CallTimeout] does not count for streams. It is for clients of [TTHeader].
 func (c *Client) OpenStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
+	if c.streamChain != nil {
+		return c.streamChain.OpenStream(ctx, call)
+	}
+	return c.openStream(ctx, call)
+}
+
+// openStream opens a stream, behind the interceptors.
+func (c *Client) openStream(ctx context.Context, call *StreamCall) (*stream.Stream, error) {
 	if c.opt.form.dialect != transport.TTHeader {
 		return nil, &Error{Stage: StageDial, Method: call.Method, Err: fmt.Errorf("streams go over TTHeader, and the client speaks %s", c.opt.form.dialect)}
 	}
@@ -65,8 +75,8 @@ func (c *Client) streamConn(ctx context.Context) (*ttstream.Conn, error) {
 		return conn, err
 	}
 	select {
-	case c.dialing <- struct{}{}:
-		defer func() { <-c.dialing }()
+	case c.streams.dialing <- struct{}{}:
+		defer func() { <-c.streams.dialing }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -37,7 +38,8 @@ type callContext struct {
 	inner    context.Context      // that interceptors made for the handler; nil if there are none
 	declared int16                // the field of the declared exception in the reply, 0 for none
 
-	attachment []byte // of the reply, over tRPC
+	attachment []byte         // of the reply, over tRPC
+	stream     *stream.Stream // nil for a call
 }
 
 // contextOf returns the context of the call of that generation, or nil if it
@@ -203,6 +205,9 @@ func (i CallInfo) Declared() (field int16, ok bool) {
 	defer i.x.mu.Unlock()
 	return i.x.declared, i.x.declared != 0
 }
+
+// Stream returns the stream of a method that streams, nil for a call.
+func (i CallInfo) Stream() *stream.Stream { return i.x.stream }
 
 // Remote returns the client's address.
 func (i CallInfo) Remote() net.Addr { return i.x.conn.remote }

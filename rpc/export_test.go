@@ -87,7 +87,7 @@ func StartRetired(c *MessageClient) (call, stream bool) {
 	cc := c.conn
 	cc.mu.Lock()
 	cc.retired = true
-	c.retire(cc)
+	c.retire(cc, ConnectionFailed)
 	cc.mu.Unlock()
 	p, _ := cc.start(c.nextID(), false, c.base.buffers.get())
 	w := c.newWire(context.Background(), cc, &MessageStreamCall{})

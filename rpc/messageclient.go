@@ -48,8 +48,9 @@ type MessageClient struct {
 	base       Client // whose options and way to connect it has, and nothing else
 	compressor trpc.Compressor
 	last       atomic.Uint32
-	chain      MessageCaller // the interceptors and the client behind them; nil without
-	dialing    chan struct{} // holds a token; a lock that waiting for can be given up
+	chain      MessageCaller   // the interceptors and the client behind them; nil without
+	streams    MessageStreamer // likewise, for streams
+	dialing    chan struct{}   // holds a token; a lock that waiting for can be given up
 
 	mu     sync.Mutex
 	closed bool
@@ -69,6 +70,9 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 	c.last.Store(trpc.FirstStreamID)
 	if len(c.base.opt.messageInterceptors) > 0 {
 		c.chain = InterceptedMessages(bareMessageClient{c}, c.target(), c.base.opt.messageInterceptors...)
+	}
+	if len(c.base.opt.messageStreamInterceptors) > 0 {
+		c.streams = InterceptedMessageStreams(bareMessageClient{c}, c.target(), c.base.opt.messageStreamInterceptors...).(MessageStreamer)
 	}
 	if !c.base.opt.packing.Supported() {
 		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", c.base.opt.packing)}
@@ -277,11 +281,20 @@ func (c *MessageClient) adopt(nc net.Conn) (*messageConn, error) {
 }
 
 // retire keeps new calls away from cc.
-func (c *MessageClient) retire(cc *messageConn) {
+func (c *MessageClient) retire(cc *messageConn, why Loss) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == cc {
-		c.conn = nil
+	c.leave(cc, why)
+}
+
+// leave makes the next call use another connection than cc. c.mu is held.
+func (c *MessageClient) leave(cc *messageConn, why Loss) {
+	if c.conn != cc {
+		return
+	}
+	c.conn = nil
+	if c.base.opt.lost != nil {
+		go c.base.opt.lost(why) // without the locks that are held here
 	}
 }
 
@@ -289,8 +302,6 @@ func (c *MessageClient) retire(cc *messageConn) {
 func (c *MessageClient) remove(cc *messageConn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.conn == cc {
-		c.conn = nil
-	}
+	c.leave(cc, ConnectionFailed)
 	delete(c.conns, cc)
 }

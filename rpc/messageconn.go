@@ -212,9 +212,14 @@ func (cc *messageConn) abandon(p *pendingMessage, reason error) bool {
 	cc.live--
 	// Closing tells the server of a call that nobody waits for; a connection
 	// that is silent beyond a deadline may have lost its server.
-	if cc.live == 0 || errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard {
+	silent := errors.Is(reason, context.DeadlineExceeded) && p.heard == cc.heard
+	if cc.live == 0 || silent {
 		cc.retired = true
-		cc.client.retire(cc)
+		why := GivenUp
+		if silent {
+			why = ConnectionFailed
+		}
+		cc.client.retire(cc, why)
 		cc.endIfUnused()
 	}
 	return true

@@ -26,6 +26,14 @@ type MessageStreamCall struct {
 // OpenMessageStream opens a stream. Messages can be sent once the server has
 // answered; Send waits for that. The limit of [CallTimeout] does not count for streams.
 func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	if c.streams != nil {
+		return c.streams.OpenMessageStream(ctx, call)
+	}
+	return c.openStream(ctx, call)
+}
+
+// openStream opens a stream, behind the interceptors.
+func (c *MessageClient) openStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
 	for {
 		cc, err := c.connection(ctx)
 		if err != nil {

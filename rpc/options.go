@@ -90,7 +90,10 @@ type clientOptions struct {
 
 	interceptors        []ClientInterceptor
 	messageInterceptors []MessageInterceptor
+	streamInterceptors  []StreamInterceptor
 	service             string // that is called
+
+	messageStreamInterceptors []MessageStreamInterceptor
 
 	packing trpc.Compression // of messages
 }

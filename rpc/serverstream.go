@@ -98,6 +98,7 @@ func (s *streamServer) accept(in *ttstream.Incoming) {
 		s.refuse(in, refusal{cause: RefusedStopping})
 		return
 	}
+	x.stream = st
 	go s.run(x, st, cancel)
 }
 

@@ -129,6 +129,7 @@ func (c *serverConn) startStream(id uint32, in *trpc.Init, x *callContext, answe
 	buf.b = answer.Append(buf.b, id, nil)
 	ms.Stream = stream.New(x, w, o)
 	ms.OnHeader(x.in.headers)
+	x.stream = ms.Stream
 	c.mu.Lock()
 	if c.streaming == nil {
 		c.streaming = map[uint32]*trpcWire{}

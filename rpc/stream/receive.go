@@ -214,6 +214,8 @@ func (s *Stream) RecvHeader() Metadata {
 func (s *Stream) OnData(b []byte, o Owner) {
 	s.mu.Lock()
 	var broken *Error
+	p := Passage{Size: len(b)}
+	var watchers []func(Passage) // of a message that is queued
 	switch {
 	case s.ended:
 	case s.peerClosed:
@@ -225,6 +227,8 @@ func (s *Stream) OnData(b []byte, o Owner) {
 		s.owed -= len(b)
 		s.hold(len(b) + messageCost)
 		o = nil
+		s.received++
+		p.Number, watchers = s.received, s.watchers
 	default:
 		broken = errorf(Overflow, "%d messages of %d bytes wait", s.queue.len(), s.bytes)
 	}
@@ -233,6 +237,7 @@ func (s *Stream) OnData(b []byte, o Owner) {
 		s.fail(broken, true)
 	}
 	message{b, o}.release()
+	tell(watchers, p)
 	s.touch()
 	signal(s.arrived)
 }

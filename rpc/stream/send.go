@@ -96,7 +96,10 @@ func (s *Stream) Send(ctx context.Context, appendTo func(dst []byte) ([]byte, er
 	s.touch()
 	s.mu.Lock()
 	s.credit -= size
+	s.sent++
+	p, watchers := Passage{Sent: true, Number: s.sent, Size: size}, s.watchers
 	s.mu.Unlock()
+	tell(watchers, p)
 	return nil
 }
 

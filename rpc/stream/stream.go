@@ -116,6 +116,9 @@ type Stream struct {
 	ended      bool
 	err        error // why it ended, nil if regularly
 	idle       *time.Timer
+	sent       int             // messages
+	received   int             // messages that were queued
+	watchers   []func(Passage) // which never changes, but for another one in its place
 
 	headerDone chan struct{} // closed when the peer's header is known, or will not come
 	headerSet  bool
