@@ -92,6 +92,11 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 	return &cell{
 		encode: func(e *encoder, b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byte, *diag.Fault) {
 			key, elem := &e.prog.Procs[op.A].Ops[0], &e.prog.Procs[op.B].Ops[0]
+			if e.compact == 0 {
+				if out, f, ok := appendText(e, b, op, any(mem.Map[K, V](m)), depth); ok {
+					return out, f
+				}
+			}
 			var f *diag.Fault
 			for mk, mv := range mem.Map[K, V](m) {
 				start := len(b)
@@ -163,49 +168,6 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			return i
 		},
 	}
-}
-
-// sizeText sizes what most maps are, without a call for each part: maps from
-// strings to strings or structs, and from integers to strings.
-func sizeText(e *encoder, op *plan.Op, m any, depth int) (n int, f *diag.Fault, ok bool) {
-	switch m := m.(type) {
-	case map[string]string:
-		n = 8 * len(m)
-		for k, v := range m {
-			n += len(k) + len(v)
-		}
-	case map[uint64]string:
-		n = 4 * len(m)
-		for _, v := range m {
-			n += len(v)
-		}
-	case map[uint32]string:
-		n = 4 * len(m)
-		for _, v := range m {
-			n += len(v)
-		}
-	case map[string]mem.Pointer:
-		elem := &e.size.Procs[op.B].Ops[0]
-		if elem.Code != plan.Pointer {
-			return 0, nil, false
-		}
-		proc := e.size.Procs[elem.A]
-		n = 4 * len(m)
-		for k, v := range m {
-			size := 1 // the STOP of a nil struct
-			if v != nil && proc.Texts != nil && depth > 0 {
-				size = sizeTexts(proc, v)
-			} else if v != nil {
-				if size, f = e.sizeStruct(proc, v, depth); f != nil {
-					return 0, f.Key(strconv.Quote(k)), true
-				}
-			}
-			n += len(k) + size
-		}
-	default:
-		return 0, nil, false
-	}
-	return n, nil, true
 }
 
 func makeMap[K comparable, V any](d *run, slot int32, n int) map[K]V {
