@@ -278,6 +278,17 @@ func (e *encoder) compactSizeStruct(p *plan.Proc, base mem.Pointer, depth int) (
 		return e.compactSizeFields(p, base, depth)
 	}
 	total := p.Base
+	list := &e.always[p.Index]
+	for _, off := range list.words {
+		total += varintSize(zigzag32(mem.U32(mem.Add(base, uintptr(off)))))
+	}
+	for _, off := range list.longs {
+		total += varintSize(zigzag(int64(mem.U64(mem.Add(base, uintptr(off))))))
+	}
+	for _, off := range list.texts {
+		n := len(mem.String(mem.Add(base, uintptr(off)))) // a slice starts as a string does
+		total += lengthSize(n) + n
+	}
 	ops := p.Ops
 	for k := range ops {
 		op := &ops[k]

@@ -30,13 +30,22 @@ func compactProgram(prog *plan.Program, d compact.Dialect) *plan.Program {
 	})
 }
 
+// always has the offsets of a struct's simple fields that are always written, by how they are sized.
+type always struct {
+	words []uint32 // i32
+	longs []uint32 // i64 and enums of 64 bits
+	texts []uint32 // strings and binaries
+}
+
 // compactSizes returns a size program of an encode program. Where all headers
-// have a length that is known, Base and Fixed hold what is known, and ops that add nothing to it are left out.
-// Elsewhere Base is 0.
-func compactSizes(prog *plan.Program) *plan.Program {
+// have a length that is known, Base and Fixed hold what is known, and ops that add nothing to it are left out,
+// as are those that stand in the lists, which are by procedure. Elsewhere Base is 0.
+func compactSizes(prog *plan.Program) (*plan.Program, []always) {
+	lists := make([]always, len(prog.Procs))
 	return eachStruct(prog, func(p *plan.Proc) {
 		base := len(compact.AppendStop(nil))
 		var rest []plan.Op
+		var list always
 		for k, op := range p.Ops {
 			low, high := deltas(p.Ops, k)
 			if low < 1 || high > 15 || p.Unknown >= 0 {
@@ -57,11 +66,22 @@ func compactSizes(prog *plan.Program) *plan.Program {
 				if !varies {
 					continue
 				}
+				switch op.Code {
+				case plan.I32:
+					list.words = append(list.words, op.Off)
+					continue
+				case plan.I64, plan.Enum64:
+					list.longs = append(list.longs, op.Off)
+					continue
+				case plan.String, plan.Binary:
+					list.texts = append(list.texts, op.Off)
+					continue
+				}
 			}
 			rest = append(rest, op)
 		}
-		p.Base, p.Ops = base, rest
-	})
+		p.Base, p.Ops, lists[p.Index] = base, rest, list
+	}), lists
 }
 
 // deltas returns the least and greatest distance of the k-th op's id to that of the

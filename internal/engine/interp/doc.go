@@ -34,7 +34,8 @@ func (Engine) Encoder(encode, size *plan.Program, b *engine.Binding, o engine.En
 	if o.Compact == 0 {
 		e.plain, e.prog = encode, pairProgram(encode)
 	} else {
-		e.prog, e.size = compactProgram(encode, o.Compact), compactSizes(encode)
+		e.prog = compactProgram(encode, o.Compact)
+		e.size, e.always = compactSizes(encode)
 	}
 	return e, nil
 }

@@ -28,6 +28,7 @@ type encoder struct {
 	opts  engine.EncodeOptions
 	// compact is the dialect of the compact protocol, 0 for the binary one.
 	compact compact.Dialect
+	always  []always // by procedure, in the compact protocol
 	// cuts is where Gather notes bytes that it does not copy: those of at least threshold. It is nil
 	// while Append runs, whose threshold no length reaches.
 	cuts      *[]engine.Cut

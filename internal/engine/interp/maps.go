@@ -92,10 +92,8 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 	return &cell{
 		encode: func(e *encoder, b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byte, *diag.Fault) {
 			key, elem := &e.prog.Procs[op.A].Ops[0], &e.prog.Procs[op.B].Ops[0]
-			if e.compact == 0 {
-				if out, f, ok := appendText(e, b, op, any(mem.Map[K, V](m)), depth); ok {
-					return out, f
-				}
+			if out, f, ok := appendText(e, b, op, any(mem.Map[K, V](m)), depth); ok {
+				return out, f
 			}
 			var f *diag.Fault
 			for mk, mv := range mem.Map[K, V](m) {
@@ -117,10 +115,12 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			if len(kp.Ops)+len(vp.Ops) == 0 {
 				return n, nil
 			}
-			if e.compact == 0 {
-				if texts, f, ok := sizeText(e, op, any(mem.Map[K, V](m)), depth); ok {
-					return n + texts, f
-				}
+			sizeText := sizeText
+			if e.compact != 0 {
+				sizeText = compactSizeText
+			}
+			if texts, f, ok := sizeText(e, op, any(mem.Map[K, V](m)), depth); ok {
+				return n + texts, f
 			}
 			for mk, mv := range mem.Map[K, V](m) {
 				if len(kp.Ops) > 0 {
