@@ -29,6 +29,7 @@ func For[T any](opts ...Option) (*Codec[T], error) {
 		return &Codec[T]{c: c}, nil
 	}
 	cfg := newConfig(opts)
+	cfg.compiler = shared.config.compiler
 	c, err := compile(t, cfg, shared.pool)
 	if err != nil {
 		return nil, err
@@ -88,7 +89,8 @@ type Report struct{ Encode, Decode EngineUse }
 // EngineUse is what runs one direction.
 type EngineUse struct {
 	Engine   string // as EngineKind's String returns it
-	Declined string // why JIT did not take the type; empty if it did, or was not asked
+	Declined string // why machine code did not take the type; empty if it did, or was not asked
+	Pending  bool   // whether Auto may still change to machine code
 	CodeSize int    // bytes of machine code
 }
 
@@ -115,9 +117,18 @@ func (c *compiled) report() Report {
 func use(x any) EngineUse {
 	if r, ok := x.(engine.Reporter); ok {
 		r := r.Report()
-		return EngineUse{r.Engine, r.Declined, r.Code}
+		return EngineUse{r.Engine, r.Declined, r.Pending, r.Code}
 	}
 	return EngineUse{Engine: Interp.String()}
+}
+
+// prepare makes what machine code the type is to have.
+func (c *compiled) prepare() {
+	for _, x := range [...]any{c.encoder, c.decoder} {
+		if p, ok := x.(engine.Preparer); ok {
+			p.Prepare()
+		}
+	}
 }
 
 func (c *compiled) engine() string {
@@ -154,7 +165,7 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 	}
 	e := c.custom
 	if e == nil {
-		if e, err = c.engine.engine(); err != nil {
+		if e, err = c.engine.engine(c.compiler); err != nil {
 			return nil, &TypeError{Type: t, Reason: err.Error()}
 		}
 	}

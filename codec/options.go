@@ -25,6 +25,7 @@ type config struct {
 
 	protocol Protocol
 	engine   EngineKind
+	compiler *jit.Compiler // of machine code; nil for one for each type
 	custom   engine.Engine // of tests, in the place of what engine names
 }
 
@@ -113,9 +114,9 @@ func CheckSets() Option {
 type EngineKind uint8
 
 const (
-	Auto   EngineKind = iota // the package's choice, today the interpreter; the default
+	Auto   EngineKind = iota // first the interpreter, then machine code for what is used often; the default
 	Interp                   // the portable interpreter
-	JIT                      // machine code made at run time, for what it takes; the interpreter for the rest
+	JIT                      // machine code for whatever it takes, made by For; the interpreter for the rest
 )
 
 // String returns the kind's name as Codec.Engine returns it.
@@ -133,14 +134,20 @@ func (k EngineKind) String() string {
 }
 
 // Engine runs types on the engine k, with the same results on each. A kind
-// that this platform does not have is an error of For. Machine code encodes
-// chains of a hundred pointers and more slower than the interpreter does.
+// that this platform does not have is an error of For.
+//
+// Auto makes machine code in the background after some dozens of uses, where
+// that is faster; [Codec.Report] tells what runs and why. Where a system refuses a program executable memory,
+// Auto and JIT stay with the interpreter. So does Auto in programs built with the
+// race detector or a sanitizer, which do not see what machine code reads.
 func Engine(k EngineKind) Option { return option(func(c *config) { c.engine = k }) }
 
-// engine returns the engine of kind k.
-func (k EngineKind) engine() (engine.Engine, error) {
+// engine returns the engine of kind k. c makes the code of Auto.
+func (k EngineKind) engine(c *jit.Compiler) (engine.Engine, error) {
 	switch k {
-	case Auto, Interp:
+	case Auto:
+		return jit.Auto{Compiler: c}, nil
+	case Interp:
 		return interp.Engine{}, nil
 	case JIT:
 		if !jit.Supported() {

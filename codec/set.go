@@ -4,8 +4,10 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/jit"
 	"github.com/thrum-rpc/thrum/internal/mem"
 )
 
@@ -22,14 +24,25 @@ type Set struct {
 
 // NewSet returns a set for the options, with nothing compiled.
 func NewSet(opts ...Option) *Set {
-	return &Set{config: newConfig(opts), pool: engine.NewPool(0)}
+	cfg := newConfig(opts)
+	cfg.compiler = new(jit.Compiler)
+	return &Set{config: cfg, pool: engine.NewPool(0)}
 }
 
 // once compiles a type at its first use.
 type once struct {
 	sync.Once
-	c   *compiled
-	err error
+	c    *compiled
+	err  error
+	done atomic.Bool // c and err stand
+}
+
+// compiled returns what was made of the type, nil if that is not done or failed.
+func (o *once) compiled() *compiled {
+	if !o.done.Load() {
+		return nil
+	}
+	return o.c
 }
 
 // shared is the one package variable that changes: a cache, whose contents
@@ -103,7 +116,7 @@ func (s *Set) Aliases(v any) (bool, error) {
 	return c.aliases, nil
 }
 
-// Pretouch compiles types ahead of their first use, concurrently: each of vs
+// Pretouch compiles types ahead of their first use, concurrently, to machine code where the engine is to use that: each of vs
 // is a tagged struct, a pointer to one, or the reflect.Type of either. For a service these are the
 // argument and result structs of its methods. It returns the errors of all, joined.
 func (s *Set) Pretouch(vs ...any) error {
@@ -114,14 +127,68 @@ func (s *Set) Pretouch(vs ...any) error {
 		go func() {
 			defer wg.Done()
 			t, err := structOf(v)
+			var c *compiled
 			if err == nil {
-				_, err = s.codec(t)
+				c, err = s.codec(t)
+			}
+			if err == nil {
+				c.prepare()
 			}
 			errs[i] = err
 		}()
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// Report counts what runs the types of the set.
+func (s *Set) Report() SetReport {
+	var r SetReport
+	s.types.Range(func(_, v any) bool {
+		c := v.(*once).compiled()
+		if c == nil {
+			return true
+		}
+		r.Types++
+		use := c.report()
+		r.Encode.add(use.Encode)
+		r.Decode.add(use.Decode)
+		return true
+	})
+	return r
+}
+
+// SetReport is what runs the types of a set.
+type SetReport struct {
+	Types          int // that were compiled
+	Encode, Decode EngineCount
+}
+
+// EngineCount says how many types run on what, in one direction.
+type EngineCount struct {
+	Code     int            // machine code
+	CodeSize int            // bytes of that
+	Interp   int            // the interpreter, with those below
+	Pending  int            // those for which Auto may still make machine code
+	Declined map[string]int // those for which there is none, by the reason
+}
+
+func (n *EngineCount) add(u EngineUse) {
+	if u.Engine == JIT.String() {
+		n.Code++
+	} else {
+		n.Interp++
+	}
+	n.CodeSize += u.CodeSize
+	if u.Pending {
+		n.Pending++
+	}
+	if u.Declined != "" {
+		if n.Declined == nil {
+			n.Declined = make(map[string]int)
+		}
+		n.Declined[u.Declined]++
+	}
 }
 
 // structOf returns the type that v is, points to, or names.
@@ -149,6 +216,7 @@ func (s *Set) codec(t reflect.Type) (*compiled, error) {
 		// What stays if InitDefault of the type panics.
 		o.err = &TypeError{Type: t, Reason: "its compilation did not end"}
 		o.c, o.err = compile(t, s.config, s.pool)
+		o.done.Store(true)
 	})
 	return o.c, o.err
 }

@@ -52,11 +52,18 @@ type Engine interface {
 type Report struct {
 	Engine   string // the name of the engine
 	Declined string // why it is not the one that was asked for; empty if it is
+	Pending  bool   // it may change yet: see Preparer
 	Code     int    // bytes of machine code
 }
 
 // Reporter is an encoder or decoder of an engine that may hand over to another.
 type Reporter interface{ Report() Report }
+
+// Preparer is an encoder or decoder that becomes faster once it is used often.
+type Preparer interface {
+	// Prepare has it become that now, and waits.
+	Prepare()
+}
 
 // Binding holds what a program's slots stand for.
 type Binding struct{ Slots []Slot }

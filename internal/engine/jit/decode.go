@@ -27,7 +27,7 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 		return nil, declinedFor("the compact protocol")
 	}
 	if !Supported() {
-		return nil, declinedFor("no machine code on this platform")
+		return nil, declinedFor(noMachine)
 	}
 	m := newMachine()
 	procs := decodeProgram(m, prog, o, shortest)

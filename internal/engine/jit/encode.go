@@ -110,7 +110,7 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 // declined says why a program or an option is left to the interpreter.
 func declined(p *plan.Program, o engine.EncodeOptions) string {
 	if !Supported() {
-		return "no machine code on this platform"
+		return noMachine
 	}
 	for _, proc := range p.Procs {
 		if proc.Union && o.CheckUnion {

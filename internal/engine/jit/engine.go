@@ -47,6 +47,9 @@ type declinedEncoder struct {
 // Report says what runs.
 func (d declinedEncoder) Report() engine.Report { return declinedFor(d.reason) }
 
+// noMachine is why platforms are declined.
+const noMachine = "no machine code on this platform"
+
 func declinedFor(reason string) engine.Report {
 	return engine.Report{Engine: interp.Engine{}.Name(), Declined: reason}
 }

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package codec
+
+import "errors"
+
+func refuseExecutableMemory() error { return errors.ErrUnsupported }
