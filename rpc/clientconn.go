@@ -11,27 +11,23 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
-	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
-	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
-// This file holds a client's connection: sending requests and matching replies.
+// This file holds a client's connection, whatever its calls are: sending
+// requests so that callers share writes, and the end of calls.
 
 // pendingCall is a call from its encoding to its end. The connection ends it
 // by a token in done, after it has set err or the reply; then it does not touch
 // it any more, so that another call may have it.
 type pendingCall struct {
-	invocation *Invocation
-	name       string // as sent
-	request    *buffer
-	heads      []transport.Pair // that HTTP has beside the message
-	room       callRoom         // of the headers
-	seq        int32
-	heard      uint64        // reads that the connection had done when the call was queued
-	wanted     *ReplyHeaders // where the caller wants the headers of the reply, nil for nowhere
-	done       chan struct{} // has room for the token
+	method  string
+	oneway  bool
+	request *buffer
+	room    callRoom // of the headers
+	id      uint32
+	heard   uint64        // reads that the connection had done when the call was queued
+	done    chan struct{} // has room for the token
 
 	// Guarded by the connection's mutex until the call has ended.
 	sending   bool // a writer has taken request, which may be on its way
@@ -40,40 +36,49 @@ type pendingCall struct {
 	moves     int  // so far
 	abandoned bool // the caller has gone; a reply is dropped
 
-	err        error
-	replyType  thriftwire.MessageType
-	reply      []byte           // in the protocol of form
-	form       form             // of the reply
-	status     *BizStatus       // that the reply carries, nil for none
-	code       string           // that an exception came with, empty for none
-	block      *transport.Block // that reply is a view of, unless it was compressed
-	replyHeads *metadata        // if they are wanted
+	err   error
+	reply []byte           // nil of oneway calls
+	block *transport.Block // that reply is a view of, unless it was compressed
+
+	thrift thriftCall
 }
 
-// clientConn is one connection of a Client.
+// clientConn is one connection of a client.
 //
 // Invariants: pending holds the two-way calls, abandoned ones too, whose reply
 // has not come; queue holds the calls that no writer has taken. live counts
-// the calls, oneway ones too, that have not ended and not been abandoned.
+// the calls, oneway ones too, and the streams that have not ended and not been abandoned. Who
+// sets writing is the only one to write, until it finds nothing queued.
 type clientConn struct {
-	client *Client
-	nc     net.Conn
+	client *clientCore
+	sock   *socket
 
-	out   outQueue      // the writer's
-	heard atomic.Uint64 // reads that brought something
+	heard     atomic.Uint64 // reads that brought something
+	delivered atomic.Int32  // frames that the last of them brought
+
+	// The writer's.
+	out    outQueue
+	oneway []*pendingCall // of what is being sent: they end with that, others with their replies
 
 	mu      sync.Mutex
 	err     error // why the connection has ended
-	pending map[int32]*pendingCall
+	pending map[uint32]*pendingCall
 	queue   []*pendingCall
+	frames  outQueue // of streams, which no writer has taken
+	spoke   uint64   // what heard was when a caller last wrote by itself
 	writing bool
 	live    int
-	oneway  int  // of live
+	oneways int  // of live
 	retired bool // new calls use another connection
+
+	streams map[uint32]*trpcWire // that have not ended
+	drained chan struct{}        // closed when the server has read enough for streams to go on; nil if none waits
 }
 
-func newClientConn(c *Client, nc net.Conn) *clientConn {
-	return &clientConn{client: c, nc: nc, out: outQueue{pool: &c.buffers}, pending: map[int32]*pendingCall{}}
+func newClientConn(c *clientCore, nc net.Conn) *clientConn {
+	cc := &clientConn{client: c, sock: newSocket(nc, &c.blocks), pending: map[uint32]*pendingCall{}, spoke: 1}
+	cc.out.pool, cc.frames.pool = &c.buffers, &c.buffers
+	return cc
 }
 
 // errAbandoned ends a connection on which nobody waits any more.
@@ -86,23 +91,34 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	if cc.err != nil || cc.retired {
 		return false, nil
 	}
-	if len(cc.pending)+cc.oneway >= cc.client.opt.maxPending {
+	if len(cc.pending)+cc.oneways >= cc.client.opt.maxPending {
 		return false, ErrTooManyCalls
 	}
-	if cc.pending[p.seq] != nil { // after 2³² calls an old one may still wait
+	if cc.pending[p.id] != nil { // after 2³² calls an old one may still wait
 		return false, ErrTooManyCalls
 	}
 	p.heard = cc.heard.Load()
-	if p.invocation.Oneway {
-		cc.oneway++
+	if p.oneway {
+		cc.oneways++
 	} else {
-		cc.pending[p.seq] = p
+		cc.pending[p.id] = p
 	}
 	cc.queue = append(cc.queue, p)
 	cc.live++
-	if !cc.writing {
-		cc.writing = true
-		go cc.write()
+	cc.kick()
+	return true, nil
+}
+
+// await waits for the end of a call. An error is why the call has been left
+// to itself; sent says whether the server may have received it.
+func (cc *clientConn) await(ctx context.Context, p *pendingCall) (sent bool, err error) {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		if sent, abandoned := cc.abandon(p, ctx.Err()); abandoned {
+			return sent, ctx.Err()
+		}
+		<-p.done
 	}
 	return true, nil
 }
@@ -124,8 +140,8 @@ func (cc *clientConn) end(p *pendingCall, err error) {
 // leave notes that nobody waits for a call any more. cc.mu is held.
 func (cc *clientConn) leave(p *pendingCall) {
 	cc.live--
-	if p.invocation.Oneway {
-		cc.oneway--
+	if p.oneway {
+		cc.oneways--
 	}
 }
 
@@ -136,64 +152,139 @@ func (cc *clientConn) endIfUnused() {
 	}
 }
 
-// write sends what is queued until nothing is. It runs on its own goroutine
-// and not on a caller's, which must be able to leave when its context ends.
-func (cc *clientConn) write() {
-	var oneway []*pendingCall // of what is being sent: they end with that, others with their replies
-	for {
-		runtime.Gosched() // whoever is about to call joins this write
-		var more bool
-		if oneway, more = cc.take(oneway[:0]); !more {
-			return
-		}
-		if d := cc.client.opt.writeTimeout; d > 0 {
-			cc.nc.SetWriteDeadline(time.Now().Add(d))
-		}
-		err := cc.out.writeTo(cc.nc, 0)
-		cc.out.release()
-		if err != nil {
-			cc.fail(StageWrite, err)
-		}
-		if len(oneway) > 0 {
-			cc.endOneway(oneway, err)
-		}
+// kick sees to it that what is queued is sent. cc.mu is held, and may be let go meanwhile.
+func (cc *clientConn) kick() {
+	if cc.writing || cc.err != nil {
+		return
+	}
+	cc.writing = true
+	if cc.alone() {
+		cc.writeAlone()
+	} else {
+		go cc.write()
 	}
 }
 
-// take moves what is queued into out, and appends the oneway calls of it to
-// list. Without any, the connection has no writer from now on.
-func (cc *clientConn) take(list []*pendingCall) (oneway []*pendingCall, more bool) {
-	cc.mu.Lock()
-	defer cc.mu.Unlock()
-	if len(cc.queue) == 0 || cc.err != nil {
-		cc.writing = false
-		return nil, false
+// alone reports whether a write by the caller itself is cheapest, because
+// nobody is likely to join it: the only user of the connection has its turn after
+// the server's. cc.mu is held.
+func (cc *clientConn) alone() bool {
+	return cc.live == 1 && cc.spoke != cc.heard.Load() && cc.delivered.Load() <= 1 && cc.sock.raw != nil
+}
+
+// writeAlone sends what is queued as far as the system takes it at once: the
+// caller must be able to leave when its context ends. cc.mu is held, and let go meanwhile.
+func (cc *clientConn) writeAlone() {
+	cc.spoke = cc.heard.Load()
+	cc.take()
+	cc.mu.Unlock()
+	written, err := cc.tryWrite()
+	whole := err != nil || written == cc.out.size
+	if whole {
+		cc.wrote(err)
 	}
+	cc.mu.Lock()
+	switch {
+	case !whole:
+		go func() {
+			cc.wrote(cc.writeRest(written))
+			cc.write()
+		}()
+	case cc.queued():
+		go cc.write()
+	default:
+		cc.writing = false
+		cc.wakeStreams()
+	}
+}
+
+// write sends what is queued until nothing is. It runs on its own goroutine
+// and not on a caller's, which must be able to leave when its context ends.
+func (cc *clientConn) write() {
+	for {
+		runtime.Gosched() // whoever is about to call joins this write
+		cc.mu.Lock()
+		more := cc.take()
+		cc.mu.Unlock()
+		if !more {
+			return
+		}
+		written, err := cc.tryWrite()
+		if err == nil && written < cc.out.size {
+			err = cc.writeRest(written)
+		}
+		cc.wrote(err)
+	}
+}
+
+// queued reports whether something waits for a writer. cc.mu is held.
+func (cc *clientConn) queued() bool {
+	return cc.err == nil && (len(cc.queue) > 0 || cc.frames.size > 0)
+}
+
+// take moves what is queued into out, and the oneway calls of it into oneway.
+// Without any, the connection has no writer from now on. cc.mu is held.
+func (cc *clientConn) take() (more bool) {
+	cc.wakeStreams() // since what was taken before has been written
+	if !cc.queued() {
+		cc.writing = false
+		return false
+	}
+	cc.out, cc.frames = cc.frames, cc.out
 	for _, p := range cc.queue {
 		p.sending = true
 		cc.out.add(p.request)
 		p.request = nil
-		if p.invocation.Oneway {
-			list = append(list, p)
+		if p.oneway {
+			cc.oneway = append(cc.oneway, p)
 		}
 	}
 	clear(cc.queue)
 	cc.queue = cc.queue[:0]
-	return list, true
+	return true
+}
+
+// tryWrite writes of out what the system takes without waiting.
+func (cc *clientConn) tryWrite() (int, error) {
+	if len(cc.out.segments) != 1 {
+		return 0, nil
+	}
+	return cc.sock.tryWrite(cc.out.segments[0].view)
+}
+
+// writeRest writes what is left of out after the first bytes.
+func (cc *clientConn) writeRest(written int) error {
+	if d := cc.client.opt.writeTimeout; d > 0 {
+		cc.sock.nc.SetWriteDeadline(time.Now().Add(d))
+		defer cc.sock.nc.SetWriteDeadline(time.Time{}) // or it would fail tryWrite when it has passed
+	}
+	return cc.out.writeTo(cc.sock.nc, written)
+}
+
+// wrote notes that out was written, or that it cannot be.
+func (cc *clientConn) wrote(err error) {
+	cc.out.release()
+	if err != nil {
+		cc.fail(StageWrite, err)
+	}
+	if len(cc.oneway) > 0 {
+		cc.endOneway(err)
+	}
 }
 
 // endOneway ends oneway calls that have been sent, or could not be.
-func (cc *clientConn) endOneway(calls []*pendingCall, err error) {
+func (cc *clientConn) endOneway(err error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
-	for _, p := range calls {
+	for _, p := range cc.oneway {
 		if err != nil {
-			cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Sent: true, Err: err})
+			cc.end(p, &Error{Stage: StageWrite, Method: p.method, Sent: true, Err: err})
 		} else {
 			cc.end(p, nil)
 		}
 	}
-	clear(calls)
+	clear(cc.oneway)
+	cc.oneway = cc.oneway[:0]
 }
 
 // abandon leaves a call whose context has ended. It reports whether the
@@ -208,7 +299,7 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 	cc.leave(p)
 	if !p.sending {
 		cc.queue = slices.DeleteFunc(cc.queue, func(q *pendingCall) bool { return q == p })
-		delete(cc.pending, p.seq)
+		delete(cc.pending, p.id)
 		return false, true
 	}
 	// Closing tells the server of a call that nobody waits for; a connection
@@ -226,7 +317,7 @@ func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned boo
 	return true, true
 }
 
-// fail ends the connection and every call on it.
+// fail ends the connection and every call and stream on it.
 func (cc *clientConn) fail(stage Stage, err error) {
 	cc.client.remove(cc)
 	cc.mu.Lock()
@@ -235,28 +326,33 @@ func (cc *clientConn) fail(stage Stage, err error) {
 		return
 	}
 	cc.err = err
-	cc.nc.Close()
+	cc.sock.close()
 	cc.moveQueue(err)
 	for _, p := range cc.pending {
-		cc.end(p, &Error{Stage: stage, Method: p.invocation.Method, Sent: true, Err: err})
+		cc.end(p, &Error{Stage: stage, Method: p.method, Sent: true, Err: err})
 	}
 	cc.pending, cc.queue = nil, nil
+	cc.frames.release()
+	cc.wakeStreams()
+	for _, w := range cc.streams {
+		go w.ms.OnLost(err) // which asks for cc.mu
+	}
 }
 
-// read takes replies until the connection ends.
+// read takes what the server sends until the connection ends.
 func (cc *clientConn) read() {
-	in := transport.NewReader(cc.nc, &cc.client.blocks)
-	defer in.Close()
-	scan := cc.client.opt.form.scanner(cc.client.opt.maxFrame)
-	want, first := 0, true
-	for {
-		if err := in.Fill(want); err != nil {
+	defer cc.sock.in.Close()
+	opt := &cc.client.opt
+	scan := opt.form.scanner(opt.maxFrame)
+	for want, first := 0, true; ; want = scan.Want() {
+		if err := cc.sock.fill(want); err != nil {
 			cc.fail(StageRead, fmt.Errorf("connection lost: %w", err))
 			return
 		}
 		cc.heard.Add(1)
+		frames := int32(0)
 		for {
-			start := in.Bytes()
+			start := cc.sock.in.Bytes()
 			message, n, err := scan.Next(start)
 			if n == 0 && err == nil {
 				break
@@ -266,16 +362,17 @@ func (cc *clientConn) read() {
 				theirs, _ = transport.Detect(start)
 			}
 			if err == nil {
-				view, block := in.Take(n)
+				view, block := cc.sock.in.Take(n)
 				err = cc.deliver(view[n-len(message):], block)
 			}
 			if err != nil {
-				cc.fail(StageRead, cc.client.opt.foreign(theirs, err))
+				cc.fail(StageRead, opt.foreign(theirs, err))
 				return
 			}
 			first = false
+			frames++
 		}
-		want = scan.Want()
+		cc.delivered.Store(frames)
 	}
 }
 
@@ -288,82 +385,13 @@ func (o *clientOptions) foreign(theirs transport.Dialect, err error) error {
 	return fmt.Errorf("the server speaks %s, not %s: %w", theirs, o.form.dialect, err)
 }
 
-// deliver hands a reply to the call that waits for it, and the block with it.
-// An error means that the connection cannot be trusted any more.
+// deliver hands a frame to whom it is for, and the block with it.
 func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
-	handed, err := cc.hand(frame, block)
-	if !handed {
+	taken, err := cc.client.kind.deliver(cc, frame, block)
+	if !taken {
 		block.Release()
 	}
 	return err
-}
-
-// hand is deliver, but for the block of a reply that nobody takes.
-func (cc *clientConn) hand(frame []byte, block *transport.Block) (handed bool, err error) {
-	c := cc.client
-	f := form{dialect: c.opt.form.dialect}
-	var h heads
-	message, err := f.open(frame, &h, &c.transformer, c.opt.maxFrame)
-	if err != nil {
-		return false, err
-	}
-	if h.closing() {
-		cc.leaveAlone()
-		if f.dialect == transport.TTHeader && f.sequence == 0 {
-			return false, nil // it answers no call
-		}
-	}
-	m, n := f.envelope(message)
-	if n < 0 {
-		return false, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
-	}
-	if m.Type != thriftwire.Reply && m.Type != thriftwire.Exception {
-		return false, exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
-	}
-	if f.hasHeaders() {
-		m.SequenceID = int32(f.sequence) // fbthrift's servers answer that one
-	}
-	cc.mu.Lock()
-	defer cc.mu.Unlock()
-	p := cc.pending[m.SequenceID]
-	if p == nil || !p.sending {
-		return false, exceptionf(BadSequenceID, "reply to %q has sequence id %d, which no call has", clip(m.Name), m.SequenceID)
-	}
-	if !p.answeredBy(m) {
-		return false, exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.name)
-	}
-	delete(cc.pending, m.SequenceID)
-	if p.abandoned {
-		return false, nil
-	}
-	p.replyType, p.reply, p.form, p.block = m.Type, message[n:], f, block
-	p.status = readBizStatus(h.strings)
-	if p.wanted != nil {
-		p.replyHeads = h.copyOfReply()
-	}
-	if m.Type == thriftwire.Exception {
-		p.code = h.exceptionCode()
-	}
-	cc.end(p, nil)
-	return true, nil
-}
-
-// exceptionCode returns the code that an exception comes with, empty for none.
-func (h *heads) exceptionCode() string {
-	code, ok := h.pairs.Get(keyExceptionCode)
-	if !ok {
-		code, _ = h.strings.Get(keyExceptionCode)
-	}
-	return string(code)
-}
-
-// closing tells whether the headers of a reply say that the server is stopping.
-func (h *heads) closing() bool {
-	if v, ok := h.strings.Get(ttheader.KeyClosing); ok && string(v) == "1" {
-		return true
-	}
-	v, ok := h.pairs.Get("connection")
-	return ok && string(v) == "goaway"
 }
 
 // leaveAlone keeps new calls away from the connection, and ends it when those
@@ -388,17 +416,10 @@ const maxMoves = 3
 // on another connection. cc.mu is held.
 func (cc *clientConn) moveQueue(reason error) {
 	for _, p := range cc.queue {
-		delete(cc.pending, p.seq) // where the two-way calls of the queue are too
+		delete(cc.pending, p.id) // where the two-way calls of the queue are too
 		p.moved = p.moves < maxMoves && reason != ErrClientClosed
-		cc.end(p, &Error{Stage: StageWrite, Method: p.invocation.Method, Err: reason})
+		cc.end(p, &Error{Stage: StageWrite, Method: p.method, Err: reason})
 	}
 	clear(cc.queue)
 	cc.queue = cc.queue[:0]
-}
-
-// answeredBy reports whether the name of a reply is that of the call. Servers
-// leave the service away; some send exceptions without a name.
-func (p *pendingCall) answeredBy(m thriftwire.Message) bool {
-	return string(m.Name) == p.invocation.Method || string(m.Name) == p.name ||
-		(m.Type == thriftwire.Exception && len(m.Name) == 0)
 }

@@ -16,7 +16,7 @@ import (
 // This file holds a client's connections that are TLS, and its calls over HTTP.
 
 // dialTLS makes a connection, and its handshake if it is one of TLS.
-func (c *Client) dialTLS(ctx context.Context) (net.Conn, error) {
+func (c *clientCore) dialTLS(ctx context.Context) (net.Conn, error) {
 	nc, err := c.opt.dial(ctx, c.network, c.address)
 	if err != nil || c.opt.tls == nil {
 		return nc, err
@@ -79,7 +79,7 @@ func (c *Client) newHTTP() (err error) {
 
 // post makes a call over HTTP.
 func (c *Client) post(ctx context.Context, p *pendingCall) error {
-	method := p.invocation.Method
+	method := p.method
 	if c.posts.Add(1) > int64(c.opt.maxPending) {
 		c.posts.Add(-1)
 		return &Error{Stage: StageQueue, Method: method, Err: ErrTooManyCalls}
@@ -90,7 +90,7 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 	defer context.AfterFunc(c.posting, cancel)()
 
 	// The buffer is not used again: the network may read it after Post has returned.
-	answer, sent, err := c.http.Post(inner, p.request.b, fieldsOf(p.heads))
+	answer, sent, err := c.http.Post(inner, p.request.b, fieldsOf(p.thrift.heads))
 	switch {
 	case err == nil:
 	case c.posting.Err() != nil:
@@ -102,7 +102,7 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 	default:
 		return &Error{Stage: StageRead, Method: method, Sent: true, Err: err}
 	}
-	if p.invocation.Oneway {
+	if p.oneway {
 		if answer.Block != nil {
 			answer.Block.Release()
 		}
@@ -111,9 +111,10 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 	if answer.Block == nil {
 		return &Error{Stage: StageRead, Method: method, Sent: true, Err: errors.New("the server has sent no reply")}
 	}
-	p.block, p.form.dialect, p.code = answer.Block, c.opt.form.dialect, answer.Header.Get(keyExceptionCode)
-	if p.wanted != nil {
-		p.wanted.set(headsOfReply(answer.Header))
+	t := &p.thrift
+	p.block, t.form.dialect, t.code = answer.Block, c.opt.form.dialect, answer.Header.Get(keyExceptionCode)
+	if t.wanted != nil {
+		t.wanted.set(headsOfReply(answer.Header))
 	}
 	if err := p.openReply(answer.Message); err != nil {
 		p.block.Release()
@@ -124,17 +125,17 @@ func (c *Client) post(ctx context.Context, p *pendingCall) error {
 
 // openReply reads the envelope of the only reply that a call can have.
 func (p *pendingCall) openReply(message []byte) error {
-	m, n := p.form.envelope(message)
+	m, n := p.thrift.form.envelope(message)
 	switch {
 	case n < 0:
 		return &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken reply envelope", Cause: thriftwire.Error(n)}
 	case m.Type != thriftwire.Reply && m.Type != thriftwire.Exception:
 		return exceptionf(InvalidMessageType, "the server sent a %s", m.Type)
-	case m.SequenceID != p.seq && m.Type != thriftwire.Exception:
-		return exceptionf(BadSequenceID, "reply to %q has sequence id %d, the call has %d", clip(m.Name), m.SequenceID, p.seq)
+	case uint32(m.SequenceID) != p.id && m.Type != thriftwire.Exception:
+		return exceptionf(BadSequenceID, "reply to %q has sequence id %d, the call has %d", clip(m.Name), m.SequenceID, int32(p.id))
 	case !p.answeredBy(m):
-		return exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.name)
+		return exceptionf(WrongMethodName, "reply to %q where one to %q was expected", clip(m.Name), p.thrift.name)
 	}
-	p.replyType, p.reply = m.Type, message[n:]
+	p.thrift.replyType, p.reply = m.Type, message[n:]
 	return nil
 }

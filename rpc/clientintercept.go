@@ -97,11 +97,6 @@ func (s streamerOf) OpenStream(ctx context.Context, call *StreamCall) (*stream.S
 	return open(ctx, s.Caller, call)
 }
 
-// target returns whom the client calls.
-func (c *Client) target() Target {
-	return Target{Service: c.opt.service, Network: c.network, Address: c.address, Dialect: c.opt.form.dialect}
-}
-
 // bareClient is a client behind its interceptors.
 type bareClient struct{ *Client }
 
@@ -185,13 +180,6 @@ type messageStreamerOf struct{ MessageCaller }
 
 func (s messageStreamerOf) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
 	return openMessages(ctx, s.MessageCaller, call)
-}
-
-// target returns whom the client calls.
-func (c *MessageClient) target() Target {
-	to := c.base.target()
-	to.Dialect = transport.TRPC
-	return to
 }
 
 // bareMessageClient is a client behind its interceptors.

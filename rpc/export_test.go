@@ -87,13 +87,13 @@ func StartRetired(c *MessageClient) (call, stream bool) {
 	cc := c.conn
 	cc.mu.Lock()
 	cc.retired = true
-	c.retire(cc, ConnectionFailed)
+	c.retire(cc, GivenUp)
 	cc.mu.Unlock()
-	p, _ := cc.start(c.nextID(), false, c.base.buffers.get())
+	call, _ = cc.start(c.newCall("", false))
 	w := c.newWire(context.Background(), cc, &MessageStreamCall{})
 	defer w.ms.OnLost(errStreamOver)
 	stream, _ = cc.startStream(w)
-	return p != nil, stream
+	return call, stream
 }
 
 // OpenLate opens a stream whose context has ended, after that has ended the
@@ -115,12 +115,12 @@ func OpenLate(c *MessageClient) (streams int, err error) {
 
 // telling is a connection that tells when a stream has ended.
 type telling struct {
-	*messageConn
+	*clientConn
 	over chan struct{}
 }
 
 func (c telling) forgetStream(w *trpcWire) {
-	c.messageConn.forgetStream(w)
+	c.clientConn.forgetStream(w)
 	close(c.over)
 }
 
@@ -148,4 +148,20 @@ func KeepsBlock(size int, o stream.Owner) bool {
 	w := &trpcWire{conn: nowhere{}, ms: &MessageStream{}}
 	w.ms.Stream = stream.New(context.Background(), w, stream.Options{Role: stream.Server})
 	return w.receive(trpc.Head{Type: trpc.Stream, Stream: trpc.StreamData}, make([]byte, trpc.HeadSize+size), o)
+}
+
+// Queued returns the number of calls of c that no writer has taken.
+func Queued(c *Client) int { return c.queued() }
+
+// QueuedMessages is Queued for clients of methods on messages.
+func QueuedMessages(c *MessageClient) int { return c.queued() }
+
+func (c *clientCore) queued() int {
+	cc, _ := c.current()
+	if cc == nil {
+		return 0
+	}
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	return len(cc.queue)
 }

@@ -2,11 +2,9 @@ package rpc
 
 import (
 	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
-	"net"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -15,7 +13,7 @@ import (
 )
 
 // This file holds the client of methods on messages: a call over tRPC from its
-// message to its reply. What happens on a connection is in messageconn.go.
+// message to its reply. What happens on a connection is in clientconn.go.
 
 // MessageCaller makes calls of methods on messages. [*MessageClient] is one;
 // generated clients call on one. Implementations are safe for concurrent use.
@@ -45,37 +43,29 @@ type MessageCall struct {
 // returns at once; as in [Client] the connection is closed if no other call waits on it, or if
 // the server has been silent for all of the call's time.
 type MessageClient struct {
-	base       Client // whose options and way to connect it has, and nothing else
+	clientCore
 	compressor trpc.Compressor
 	last       atomic.Uint32
 	chain      MessageCaller   // the interceptors and the client behind them; nil without
 	streams    MessageStreamer // likewise, for streams
-	dialing    chan struct{}   // holds a token; a lock that waiting for can be given up
-
-	mu     sync.Mutex
-	closed bool
-	conn   *messageConn // that new calls use; nil if one must be made
-	conns  map[*messageConn]struct{}
 }
 
 // DialMessages connects to a server of tRPC. network and address are those of
 // net.Dial. Of the options those about dialects do not matter. An error is an [*Error]
 // of StageDial.
 func DialMessages(ctx context.Context, network, address string, opts ...ClientOption) (*MessageClient, error) {
-	c := &MessageClient{dialing: make(chan struct{}, 1), conns: map[*messageConn]struct{}{}}
-	c.base.opt, c.base.network, c.base.address = defaultClientOptions(), network, address
-	for _, o := range opts {
-		o.applyClient(&c.base.opt)
-	}
+	c := &MessageClient{}
+	c.clientCore = newClientCore(c, network, address, opts)
+	c.opt.form = form{dialect: transport.TRPC}
 	c.last.Store(trpc.FirstStreamID)
-	if len(c.base.opt.messageInterceptors) > 0 {
-		c.chain = InterceptedMessages(bareMessageClient{c}, c.target(), c.base.opt.messageInterceptors...)
+	if len(c.opt.messageInterceptors) > 0 {
+		c.chain = InterceptedMessages(bareMessageClient{c}, c.target(), c.opt.messageInterceptors...)
 	}
-	if len(c.base.opt.messageStreamInterceptors) > 0 {
-		c.streams = InterceptedMessageStreams(bareMessageClient{c}, c.target(), c.base.opt.messageStreamInterceptors...).(MessageStreamer)
+	if len(c.opt.messageStreamInterceptors) > 0 {
+		c.streams = InterceptedMessageStreams(bareMessageClient{c}, c.target(), c.opt.messageStreamInterceptors...).(MessageStreamer)
 	}
-	if !c.base.opt.packing.Supported() {
-		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", c.base.opt.packing)}
+	if !c.opt.packing.Supported() {
+		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", c.opt.packing)}
 	}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
@@ -86,26 +76,14 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 // Close closes the client: calls that wait fail with [ErrClientClosed], as
 // later ones do.
 func (c *MessageClient) Close() error {
-	c.mu.Lock()
-	c.closed = true
-	conns := c.conns
-	c.conns, c.conn = nil, nil
-	c.mu.Unlock()
-	for cc := range conns {
-		cc.fail(StageRead, ErrClientClosed)
-	}
+	c.closeConns()
 	return nil
 }
 
 // InvokeMessage makes one call.
 func (c *MessageClient) InvokeMessage(ctx context.Context, call *MessageCall) error {
-	if d := c.base.opt.callTimeout; d > 0 {
-		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, d)
-			defer cancel()
-		}
-	}
+	ctx, cancel := c.withTimeout(ctx)
+	defer cancel()
 	if c.chain != nil {
 		return c.chain.InvokeMessage(ctx, call)
 	}
@@ -117,24 +95,17 @@ func (c *MessageClient) invoke(ctx context.Context, call *MessageCall) error {
 	if err := ctx.Err(); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
-	for {
-		cc, err := c.connection(ctx)
-		if err != nil {
-			return &Error{Stage: StageDial, Method: call.Method, Err: err}
-		}
-		id := c.nextID()
-		request, err := c.encode(ctx, id, call)
-		if err != nil {
-			return &Error{Stage: StageEncode, Method: call.Method, Err: err}
-		}
-		p, err := cc.start(id, call.Oneway, request)
-		if err != nil {
-			return &Error{Stage: StageQueue, Method: call.Method, Err: err}
-		}
-		if p != nil {
-			return cc.wait(ctx, p, call)
-		}
+	p := c.newCall(call.Method, call.Oneway)
+	if err := c.encode(ctx, p, call); err != nil {
+		c.recycle(p)
+		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
 	}
+	if err := c.roundTrip(ctx, p); err != nil {
+		return err
+	}
+	err := c.outcome(ctx, p, call)
+	c.recycle(p)
+	return err
 }
 
 // nextID returns an id that no call of the last 2³² has, but for those reserved.
@@ -146,34 +117,35 @@ func (c *MessageClient) nextID() uint32 {
 	return id
 }
 
-// encode returns the frame of a call.
-func (c *MessageClient) encode(ctx context.Context, id uint32, call *MessageCall) (*buffer, error) {
+// encode encodes the request of a call.
+func (c *MessageClient) encode(ctx context.Context, p *pendingCall, call *MessageCall) error {
+	p.id = c.nextID()
 	req := trpc.Request{
-		Version: trpc.Version, ID: id, ContentType: call.Request.Type, Encoding: c.base.opt.packing,
+		Version: trpc.Version, ID: p.id, ContentType: call.Request.Type, Encoding: c.opt.packing,
 		AttachmentSize: uint32(len(call.Attachment)), Timeout: uint32(min(remaining(ctx), 1<<32-1)),
 	}
 	if call.Oneway {
 		req.CallType = trpc.CallOneway
 	}
-	buf := c.base.buffers.get()
-	b := trpc.Head{Type: trpc.Unary, ID: id, Version: trpc.Version}.Append(buf.b)
-	b = req.AppendTo(b, call.Method, serviceOf(call.Method), requestHeads(ctx, transport.TRPC, new(callRoom)).pairs)
+	buf := c.buffers.get()
+	b := trpc.Head{Type: trpc.Unary, ID: p.id, Version: trpc.Version}.Append(buf.b)
+	b = req.AppendTo(b, call.Method, serviceOf(call.Method), requestHeads(ctx, transport.TRPC, &p.room).pairs)
 	header := len(b) - trpc.HeadSize
 	b, err := c.compressor.Compress(b, call.Request.Body, req.Encoding)
 	if err == nil {
 		b = append(b, call.Attachment...)
-		if limit := trpcLimit(c.base.opt.maxFrame); len(b) > limit {
+		if limit := trpcLimit(c.opt.maxFrame); len(b) > limit {
 			err = diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("request of %d bytes exceeds the limit of %d", len(b), limit))
 		} else {
 			err = trpc.Seal(b, 0, header, 0)
 		}
 	}
 	if err != nil {
-		c.base.buffers.put(buf)
-		return nil, err
+		c.buffers.put(buf)
+		return err
 	}
-	buf.b = b
-	return buf, nil
+	buf.b, p.request = b, buf
+	return nil
 }
 
 // serviceOf returns the service in "/service/method".
@@ -183,6 +155,43 @@ func serviceOf(method string) string {
 	}
 	service, _, _ := strings.Cut(method, "/")
 	return service
+}
+
+// deliver hands a reply to the call that waits for it, or a frame to its stream.
+func (c *MessageClient) deliver(cc *clientConn, frame []byte, block *transport.Block) (taken bool, err error) {
+	switch t := trpc.FrameType(frame[2]); t {
+	case trpc.Unary:
+	case trpc.Stream:
+		return cc.deliverStream(frame, block)
+	default:
+		return false, diag.NewFault(diag.InvalidHeader, 2, fmt.Sprintf("a frame of type %d, which nobody waits for", t))
+	}
+	id := binary.BigEndian.Uint32(frame[10:])
+	cc.mu.Lock()
+	defer cc.mu.Unlock()
+	p := cc.pending[id]
+	if p == nil || !p.sending {
+		return false, diag.NewFault(diag.InvalidHeader, 10, fmt.Sprintf("a reply to call %d, which there is not", id))
+	}
+	delete(cc.pending, id)
+	if p.abandoned {
+		return false, nil
+	}
+	p.reply, p.block = frame, block
+	cc.end(p, nil)
+	return true, nil
+}
+
+// outcome reads the reply of a call that has ended, if it has one.
+func (c *MessageClient) outcome(ctx context.Context, p *pendingCall, call *MessageCall) error {
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.reply == nil: // oneway
+		return nil
+	}
+	defer p.block.Release()
+	return c.read(ctx, p.reply, call)
 }
 
 // read reads the reply of a call.
@@ -216,7 +225,7 @@ func (c *MessageClient) read(ctx context.Context, frame []byte, call *MessageCal
 	at := len(frame) - int(rsp.AttachmentSize)
 	body := frame[end:at]
 	if rsp.Encoding != trpc.None && len(body) > 0 {
-		if body, err = c.compressor.Decompress(nil, body, rsp.Encoding, trpcLimit(c.base.opt.maxFrame)); err != nil {
+		if body, err = c.compressor.Decompress(nil, body, rsp.Encoding, trpcLimit(c.opt.maxFrame)); err != nil {
 			return broken(err)
 		}
 	}
@@ -224,84 +233,4 @@ func (c *MessageClient) read(ctx context.Context, frame []byte, call *MessageCal
 		return broken(err)
 	}
 	return nil
-}
-
-// connection returns the connection that new calls use and makes one if there is none.
-func (c *MessageClient) connection(ctx context.Context) (*messageConn, error) {
-	if cc, err := c.current(); cc != nil || err != nil {
-		return cc, err
-	}
-	select {
-	case c.dialing <- struct{}{}:
-		defer func() { <-c.dialing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	if cc, err := c.current(); cc != nil || err != nil {
-		return cc, err // another call has made it
-	}
-	if d := c.base.opt.dialTimeout; d > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
-		defer cancel()
-	}
-	nc, err := c.base.dialTLS(ctx)
-	if err != nil {
-		if ctx.Err() != nil && !errors.Is(err, ctx.Err()) {
-			err = fmt.Errorf("%w: %w", ctx.Err(), err)
-		}
-		return nil, err
-	}
-	return c.adopt(nc)
-}
-
-// current returns the connection that new calls use, nil if one must be made.
-func (c *MessageClient) current() (*messageConn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, ErrClientClosed
-	}
-	return c.conn, nil
-}
-
-// adopt makes nc the connection that new calls use.
-func (c *MessageClient) adopt(nc net.Conn) (*messageConn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		nc.Close()
-		return nil, ErrClientClosed
-	}
-	cc := newMessageConn(c, nc)
-	c.conn = cc
-	c.conns[cc] = struct{}{}
-	go cc.read()
-	return cc, nil
-}
-
-// retire keeps new calls away from cc.
-func (c *MessageClient) retire(cc *messageConn, why Loss) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leave(cc, why)
-}
-
-// leave makes the next call use another connection than cc. c.mu is held.
-func (c *MessageClient) leave(cc *messageConn, why Loss) {
-	if c.conn != cc {
-		return
-	}
-	c.conn = nil
-	if c.base.opt.lost != nil {
-		go c.base.opt.lost(why) // without the locks that are held here
-	}
-}
-
-// remove forgets cc, which has ended.
-func (c *MessageClient) remove(cc *messageConn) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.leave(cc, ConnectionFailed)
-	delete(c.conns, cc)
 }

@@ -50,7 +50,7 @@ func (c *MessageClient) openStream(ctx context.Context, call *MessageStreamCall)
 }
 
 // open opens a stream on the connection. It reports false if the connection has ended, or ends.
-func (cc *messageConn) open(w *trpcWire) (bool, error) {
+func (cc *clientConn) open(w *trpcWire) (bool, error) {
 	switch started, err := cc.startStream(w); {
 	case err != nil:
 		w.ms.OnLost(err)
@@ -67,29 +67,29 @@ func (cc *messageConn) open(w *trpcWire) (bool, error) {
 }
 
 // newWire returns a stream that has not begun.
-func (c *MessageClient) newWire(ctx context.Context, cc *messageConn, call *MessageStreamCall) *trpcWire {
-	ms := &MessageStream{Type: call.Type, packing: c.base.opt.packing, compressor: &c.compressor, limit: trpcLimit(c.base.opt.maxFrame)}
+func (c *MessageClient) newWire(ctx context.Context, cc *clientConn, call *MessageStreamCall) *trpcWire {
+	ms := &MessageStream{Type: call.Type, packing: c.opt.packing, compressor: &c.compressor, limit: trpcLimit(c.opt.maxFrame)}
 	w := &trpcWire{
 		conn: cc, id: c.nextID(), ms: ms, pairs: requestHeads(ctx, transport.TRPC, new(callRoom)).pairs,
 		init: &trpc.Init{
 			IsRequest: true, Callee: []byte(serviceOf(call.Method)), Func: []byte(call.Method),
-			Window: trpc.DefaultWindow, ContentType: call.Type, Encoding: c.base.opt.packing,
+			Window: trpc.DefaultWindow, ContentType: call.Type, Encoding: c.opt.packing,
 		},
 	}
-	o := c.base.opt.stream.limits()
+	o := c.opt.stream.limits()
 	o.Role, o.Loose, o.Window, o.Credited = stream.Client, true, trpc.DefaultWindow, true
 	ms.Stream = stream.New(ctx, w, o)
 	return w
 }
 
 // startStream makes the connection one of the stream. It reports false if the connection has ended, or ends.
-func (cc *messageConn) startStream(w *trpcWire) (bool, error) {
+func (cc *clientConn) startStream(w *trpcWire) (bool, error) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	switch {
 	case cc.err != nil || cc.retired:
 		return false, nil
-	case len(cc.streams) >= cc.client.base.opt.maxPending:
+	case len(cc.streams) >= cc.client.opt.maxPending:
 		return false, ErrTooManyCalls
 	}
 	if cc.streams == nil {
@@ -101,7 +101,7 @@ func (cc *messageConn) startStream(w *trpcWire) (bool, error) {
 }
 
 // forgetStream forgets a stream that has ended.
-func (cc *messageConn) forgetStream(w *trpcWire) {
+func (cc *clientConn) forgetStream(w *trpcWire) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	if cc.streams[w.id] == w {
@@ -111,48 +111,41 @@ func (cc *messageConn) forgetStream(w *trpcWire) {
 	}
 }
 
-// deliverStream hands a frame to its stream. cc.mu is held, and let go
-// meanwhile: a stream may have something to send.
-func (cc *messageConn) deliverStream(frame []byte, block *transport.Block) error {
+// deliverStream hands a frame to its stream.
+func (cc *clientConn) deliverStream(frame []byte, block *transport.Block) (taken bool, err error) {
 	head, err := trpc.ParseHead(frame)
 	if err != nil {
-		return err
-	}
-	w := cc.streams[head.ID]
-	if w == nil { // it has ended here, and the server does not know yet
-		block.Release()
-		return nil
-	}
-	cc.mu.Unlock()
-	if !w.receive(head, frame, block) {
-		block.Release()
+		return false, err
 	}
 	cc.mu.Lock()
-	return nil
+	w := cc.streams[head.ID]
+	cc.mu.Unlock()
+	// Without a stream it has ended here, and the server does not know yet.
+	return w != nil && w.receive(head, frame, block), nil
 }
 
-func (cc *messageConn) newFrame() *buffer     { return cc.client.base.buffers.get() }
-func (cc *messageConn) dropFrame(buf *buffer) { cc.client.base.buffers.put(buf) }
+func (cc *clientConn) newFrame() *buffer     { return cc.client.buffers.get() }
+func (cc *clientConn) dropFrame(buf *buffer) { cc.client.buffers.put(buf) }
 
 // queueFrame queues a frame that belongs to no call.
-func (cc *messageConn) queueFrame(buf *buffer) bool {
+func (cc *clientConn) queueFrame(buf *buffer) bool {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	if cc.err != nil {
-		cc.client.base.buffers.put(buf)
+		cc.client.buffers.put(buf)
 		return false
 	}
-	cc.out.add(buf)
+	cc.frames.add(buf)
 	cc.kick()
 	return true
 }
 
 // writable returns nil if the server reads what it is sent, else what is
 // closed when it has.
-func (cc *messageConn) writable() <-chan struct{} {
+func (cc *clientConn) writable() <-chan struct{} {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
-	if cc.out.size <= maxUnsent || cc.err != nil {
+	if cc.frames.size <= maxUnsent || cc.err != nil {
 		return nil
 	}
 	if cc.drained == nil {
@@ -162,8 +155,8 @@ func (cc *messageConn) writable() <-chan struct{} {
 }
 
 // wakeStreams wakes the streams that wait until the server has read. cc.mu is held.
-func (cc *messageConn) wakeStreams() {
-	if cc.drained != nil && (cc.out.size <= maxUnsent || cc.err != nil) {
+func (cc *clientConn) wakeStreams() {
+	if cc.drained != nil && (cc.frames.size <= maxUnsent || cc.err != nil) {
 		close(cc.drained)
 		cc.drained = nil
 	}

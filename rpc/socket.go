@@ -10,7 +10,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
-// This file holds how a server's connection meets the network: a socket that
+// This file holds how a connection meets the network: a socket that
 // holds no buffer while it waits, and that can be asked to write only what it
 // takes at once.
 
@@ -40,13 +40,33 @@ var errAgain = errors.New("try again")
 
 func newSocket(nc net.Conn, pool *transport.Pool) *socket {
 	s := &socket{nc: nc, end: nc, in: transport.NewReader(nc, pool)}
-	if c, ok := nc.(syscall.Conn); ok && rawSockets {
-		if raw, err := c.SyscallConn(); err == nil {
-			s.raw = raw
-			s.read, s.write = s.readOnce, s.writeOnce
-		}
+	if raw := rawConn(nc); raw != nil {
+		s.raw = raw
+		s.read, s.write = s.readOnce, s.writeOnce
 	}
 	return s
+}
+
+// rawConn returns the descriptor of a plain socket, nil for all else: what
+// embeds one and has a Read or Write of its own is not passed by.
+func rawConn(nc net.Conn) syscall.RawConn {
+	if !rawSockets {
+		return nil
+	}
+	var c syscall.Conn
+	switch nc := nc.(type) {
+	case *net.TCPConn:
+		c = nc
+	case *net.UnixConn:
+		c = nc
+	default:
+		return nil
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	return raw
 }
 
 // close closes the connection at once.
