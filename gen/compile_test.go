@@ -30,6 +30,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/stream"
 )
 type Caller interface { Invoke() }
+type MessageCaller interface { InvokeMessage() }
 type Service struct { Name string; Methods []Method }
 type Method struct{}
 type ApplicationException struct { Message string; Type int32 }
@@ -56,6 +57,18 @@ type ClientStreamingClient[Q, R any] interface { Send(*Q) error }
 type BidiStreamingClient[Q, R any] interface { Send(*Q) error }
 `
 
+const rpctestStandIn = `package rpctest
+import (
+	"github.com/thrum-rpc/thrum/rpc"
+	"testing"
+)
+type Calls[A any] struct{}
+func (*Calls[A]) Record(a A) {}
+func Unset(tb testing.TB, function string) error { return nil }
+func StartStreams(tb testing.TB, services ...*rpc.Service) rpc.Caller { return nil }
+func StartMessages(tb testing.TB, services ...*rpc.Service) rpc.MessageCaller { return nil }
+`
+
 const codecStandIn = `package codec
 type Codec[T any] struct{}
 func For[T any](opts ...int) (*Codec[T], error) { return nil, nil }
@@ -78,9 +91,10 @@ func newHouse(files []gen.File) *house {
 	h := &house{
 		fset: token.NewFileSet(), done: make(map[string]*types.Package), std: standard(),
 		source: map[string]map[string]string{
-			"github.com/thrum-rpc/thrum/rpc":        {"rpc.go": rpcStandIn},
-			"github.com/thrum-rpc/thrum/codec":      {"codec.go": codecStandIn},
-			"github.com/thrum-rpc/thrum/rpc/stream": {"stream.go": streamStandIn},
+			"github.com/thrum-rpc/thrum/rpc":         {"rpc.go": rpcStandIn},
+			"github.com/thrum-rpc/thrum/codec":       {"codec.go": codecStandIn},
+			"github.com/thrum-rpc/thrum/rpc/stream":  {"stream.go": streamStandIn},
+			"github.com/thrum-rpc/thrum/rpc/rpctest": {"rpctest.go": rpctestStandIn},
 		},
 	}
 	for _, f := range files {
@@ -172,7 +186,7 @@ var everyOption = map[string][]gen.Option{
 	"default": nil,
 	"bare":    {gen.Getters(false), gen.JSONTags(false), gen.ThriftTags(false)},
 	"all": {gen.Setters(true), gen.DeepEqual(true), gen.EnumInt32(true), gen.StructValues(true), gen.FrugalTags(false),
-		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true), gen.Static(true)},
+		gen.EnumText(true), gen.KeepUnknownFields(true), gen.Pretouch(true), gen.Static(true), gen.Mocks(true)},
 }
 
 // awkward are names that Go, its library or the generator use themselves.

@@ -19,6 +19,7 @@ import (
 // What generated services need of packages rpc and flatrpc.
 const (
 	flatRPCStandIn = `package rpc
+type Caller interface { Invoke() }
 type MessageCaller interface { InvokeMessage() }
 type Service struct { Name string; Methods []Method }
 type Method struct{}

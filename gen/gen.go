@@ -40,6 +40,14 @@ func Go(f *schema.File, opts ...Option) ([]File, error) {
 			return nil, err
 		}
 		files = append(files, File{Path: gf.pkg.dir + "/" + gf.name, Content: content})
+		if !g.opts.mocks {
+			continue
+		}
+		mocks, err := gf.renderMocks()
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, mocks...)
 	}
 	g.checkImports()
 	if err := g.errs.Err(); err != nil {

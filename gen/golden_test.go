@@ -32,8 +32,8 @@ var goldens = []struct {
 	{"options.thrift", "", everything},
 	{"types.thrift", "golden/static", []gen.Option{gen.Static(true), gen.DeepEqual(true)}},
 	{"options.thrift", "golden/static", append(everything, gen.Static(true))},
-	{"forms.thrift", "", []gen.Option{gen.Forms(true)}},
-	{"streams.thrift", "", []gen.Option{gen.Forms(true), gen.Pretouch(true)}},
+	{"forms.thrift", "", []gen.Option{gen.Forms(true), gen.Mocks(true)}},
+	{"streams.thrift", "", []gen.Option{gen.Forms(true), gen.Pretouch(true), gen.Mocks(true)}},
 }
 
 const goldenPrefix = "github.com/thrum-rpc/thrum/gen/internal/"

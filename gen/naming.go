@@ -91,8 +91,8 @@ var taken = strings.Fields(`
 	any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64
 	rune string uint uint8 uint16 uint32 uint64 uintptr true false iota nil
 	append cap clear close complex copy delete imag len make max min new panic print println real recover
-	bytes codec context diag errors fmt maps math rpc slices static strconv thriftwire
-	p v r c h s ctx err args result reply all
+	bytes codec context diag errors fmt maps math rpc rpctest slices static strconv testing thriftwire
+	tb p v r c h s ctx err args result reply all
 `)
 
 // local matches the further variables of generated methods, which a package

@@ -20,6 +20,7 @@ type options struct {
 	pretouch                    bool
 	static                      bool
 	forms                       bool
+	mocks                       bool
 
 	goPackage  string // of FlatBuffers
 	noServices bool
@@ -105,6 +106,11 @@ func Static(on bool) Option { return func(o *options) { o.static = on } }
 // SXReply, by which a callback answers; and for each service UnimplementedS, to embed,
 // whose methods answer that they are unknown.
 func Forms(on bool) Option { return func(o *options) { o.forms = on } }
+
+// Mocks adds a package xmock below each package x that has services: for each service
+// S, of Thrift or FlatBuffers, a MockS that implements it for tests by functions that the test sets, and
+// records its calls.
+func Mocks(on bool) Option { return func(o *options) { o.mocks = on } }
 
 // GoPackage names the Go package of the files of FlatBuffers that name none.
 func GoPackage(path string) Option {

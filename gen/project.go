@@ -101,18 +101,36 @@ func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Servi
 	}
 	out.Type, out.File = names.Add(s.Name)
 	for _, c := range s.All() {
-		if c.Mode != "" {
-			continue // streams are left to the user: they are answered as unknown
-		}
-		m := &skeleton.Method{Name: c.Name, Doc: comment(c.Method.Doc()), Value: c.Success() != nil}
 		inHandler, inClient := goCall{c.goMethod, handler, "", s}, goCall{c.goMethod, client, "", s}
-		m.Signature = inHandler.Signature()
-		m.Body = inHandler.emptyAnswer(s.Unimplemented)
-		m.Call = inClient.emptyArguments()
+		m := &skeleton.Method{Name: c.Name, Doc: comment(c.Method.Doc()), Signature: inHandler.Signature()}
+		if c.Mode != "" {
+			m.Body = inHandler.emptyStream(s.Unimplemented)
+			m.Stream = strings.ToLower(c.Mode)
+			m.Request, m.Call = inClient.streamArguments()
+		} else {
+			m.Value = c.Success() != nil
+			m.Body = inHandler.emptyAnswer(s.Unimplemented)
+			m.Call = inClient.emptyArguments()
+			if s.opts.mocks && m.Call != "-" {
+				m.Mock = "func" + strings.TrimPrefix(inClient.Signature(), c.Name) + "{\n" + strings.Join(inClient.emptyAnswer(""), "\n") + "\n}"
+			}
+		}
 		out.Methods = append(out.Methods, m)
+	}
+	if s.opts.mocks {
+		s.mockSkeleton(out, client)
 	}
 	out.Handler, out.Client, out.Register = skeleton.Imports(handler.imports), skeleton.Imports(client.imports), skeleton.Imports(register.imports)
 	return out
+}
+
+// mockSkeleton names what the project's test of the service's mock uses.
+func (s *goService) mockSkeleton(out *skeleton.Service, in *goFile) {
+	mock := s.mock(s.goFile.mockFile())
+	out.NewMock, out.ClientOf = in.qualified(mock.file.pkg, mock.Constructor()), mock.ClientOf()
+	for i, c := range mock.Calls {
+		out.Methods[i].MockFunc, out.Methods[i].MockCalls = c.FuncField, c.RecordsField
+	}
 }
 
 // emptyAnswer returns the statements of a method that answers with an empty
@@ -128,11 +146,52 @@ func (c goCall) emptyAnswer(unimplemented string) []string {
 	if value, ok := c.in.sample(success.valueType(), 0); ok {
 		return []string{"return " + value + ", nil"}
 	}
+	return []string{"return s." + unimplemented + "." + c.Name + "(" + strings.Join(c.arguments(), ", ") + ")"}
+}
+
+// arguments returns the names of what the method takes.
+func (c goCall) arguments() []string {
 	args := []string{"ctx"}
+	switch {
+	case c.Mode == "Server":
+		args = append(args, c.ReqName, "stream")
+	case c.Mode != "":
+		args = append(args, "stream")
+	}
 	for _, p := range c.Params {
 		args = append(args, p.Name)
 	}
-	return []string{"return s." + unimplemented + "." + c.Name + "(" + strings.Join(args, ", ") + ")"}
+	return args
+}
+
+// emptyStream is emptyAnswer for a method that streams: it answers each request with an
+// empty message, or all of them with one.
+func (c goCall) emptyStream(unimplemented string) []string {
+	reply, ok := c.in.sample(c.Response, 0)
+	if !ok {
+		return []string{"return s." + unimplemented + "." + c.Name + "(" + strings.Join(c.arguments(), ", ") + ")"}
+	}
+	if c.Mode == "Server" {
+		return []string{"return stream.Send(ctx, " + reply + ")"}
+	}
+	body := []string{"for {", "if _, err := stream.Recv(ctx); err == " + c.in.Use("io") + ".EOF {"}
+	if c.Mode == "Client" {
+		return append(body, "return stream.SendAndClose(ctx, "+reply+")", "} else if err != nil {", "return err", "}", "}")
+	}
+	return append(body, "return nil", "} else if err != nil {", "return err", "}",
+		"if err := stream.Send(ctx, "+reply+"); err != nil {", "return err", "}", "}")
+}
+
+// streamArguments returns a request to send by a stream, and what emptyArguments does.
+func (c goCall) streamArguments() (request, call string) {
+	request, ok := c.in.sample(c.Request, 0)
+	if _, answered := c.in.sample(c.Response, 0); !ok || !answered {
+		return "", "-"
+	}
+	if c.Mode == "Server" {
+		return request, ", " + request
+	}
+	return request, ""
 }
 
 // emptyArguments returns arguments for a call, or "-" if there are none that can

@@ -35,6 +35,7 @@ func genSwitches() []genSwitch {
 		{"keep-unknown-fields", false, "let structs keep the fields that they do not know", gen.KeepUnknownFields},
 		{"pretouch", false, "write a function PretouchX for each service X, which compiles its codecs ahead", gen.Pretouch},
 		{"forms", false, "write what handlers need to serve by callbacks and futures", gen.Forms},
+		{"mocks", false, "write mocks of services for tests, in a package xmock below each package x", gen.Mocks},
 		{"services", true, "write the services of .fbs files", gen.Services},
 		{"static", false, "write methods that encode and decode in plain Go", gen.Static},
 	}

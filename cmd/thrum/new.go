@@ -29,6 +29,7 @@ type newFlags struct {
 	replace       string
 	goPackage     string
 	stubsOnly     bool
+	mocks         bool
 }
 
 func newCommand() *command {
@@ -57,6 +58,7 @@ func newCommand() *command {
 			fs.StringVar(&f.replace, "replace", "", "take Thrum from the checkout in `dir`, without a network")
 			fs.StringVar(&f.goPackage, "go-package", "", "the Go `package` of .fbs files that name none")
 			fs.BoolVar(&f.stubsOnly, "rpconly", false, "write generated code only")
+			fs.BoolVar(&f.mocks, "mocks", true, "write mocks of the services, and a test that shows their use")
 			return func(env *environment, args []string) error {
 				if len(args) > 0 {
 					return usageError("new takes no arguments but flags")
@@ -119,13 +121,13 @@ func (f *newFlags) files(env *environment, importPath string) ([]gen.ProjectFile
 		if err != nil {
 			return nil, err
 		}
-		return gen.ThriftProject(file, p)
+		return gen.ThriftProject(file, p, gen.Mocks(f.mocks))
 	}
 	roots, err := loadFlat(env.stderr, *f.fbs, append(*f.dirs, *f.fbsDirs...))
 	if err != nil {
 		return nil, err
 	}
-	return gen.FlatBuffersProject(roots, p, gen.GoPackage(f.goPackage))
+	return gen.FlatBuffersProject(roots, p, gen.GoPackage(f.goPackage), gen.Mocks(f.mocks))
 }
 
 // checkGenerated refuses to write over a file that thrum has not written.

@@ -66,6 +66,21 @@ var layouts = []struct {
 			service _S { context get(1: context ctx, 2: i32 s, 3: string err) }
 			service main { i32 main(1: i32 main) }`},
 		[]string{"--thrift", "time.thrift"}, false},
+	{"streams of Thrift, two services", map[string]string{
+		"notes.thrift": `namespace go app.notes
+			struct Note { 1: string text, 2: required Place at }
+			struct Place { 1: i32 x }
+			struct Round { 1: required Round next }
+			service Base { Note echo(1: Note stream) (streaming.mode = "bidirectional") }
+			service Notes extends Base {
+				// Counts.
+				Note count(1: Note note) (streaming.mode = "server")
+				Note add(1: Note note) (streaming.mode = "client")
+				Round never(1: Note note) (streaming.mode = "bidirectional")
+				Note last(1: Note note)
+				string name() }
+			service Stream { Note echo(1: Note m) (streaming.mode = "bidirectional"), Note mock(1: Note t) }`},
+		[]string{"--thrift", "notes.thrift"}, true},
 	{"Thrift", map[string]string{
 		"shop.thrift": `namespace go app.shop
 			include "base.thrift"

@@ -17,13 +17,31 @@ const stopTime = 5 * time.Second
 // It ends the test if a service cannot be registered.
 func Start(tb testing.TB, services ...*rpc.Service) *rpc.Client {
 	tb.Helper()
+	return Serve(tb, register(tb, services))
+}
+
+// StartMessages is [Start] for services that are called by messages, over tRPC.
+func StartMessages(tb testing.TB, services ...*rpc.Service) *rpc.MessageClient {
+	tb.Helper()
+	return ServeMessages(tb, register(tb, services))
+}
+
+// StartStreams is [Start] with a client that opens streams: it speaks TTHeader.
+func StartStreams(tb testing.TB, services ...*rpc.Service) *rpc.Client {
+	tb.Helper()
+	return Serve(tb, register(tb, services), rpc.TTHeader())
+}
+
+// register returns a server with services.
+func register(tb testing.TB, services []*rpc.Service) *rpc.Server {
+	tb.Helper()
 	server := rpc.NewServer()
 	for _, s := range services {
 		if err := server.Register(s); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	return Serve(tb, server)
+	return server
 }
 
 // Serve lets server serve in memory until tb ends and returns a client of it.
@@ -31,10 +49,25 @@ func Start(tb testing.TB, services ...*rpc.Service) *rpc.Client {
 // test if calls run on for five seconds.
 func Serve(tb testing.TB, server *rpc.Server, opts ...rpc.ClientOption) *rpc.Client {
 	tb.Helper()
+	return serve(tb, server, func(l *Listener) (*rpc.Client, error) { return Dial(l, opts...) })
+}
+
+// ServeMessages is [Serve] with a client that calls by messages, over tRPC.
+func ServeMessages(tb testing.TB, server *rpc.Server, opts ...rpc.ClientOption) *rpc.MessageClient {
+	tb.Helper()
+	return serve(tb, server, func(l *Listener) (*rpc.MessageClient, error) {
+		opts = append([]rpc.ClientOption{rpc.Dialer(l.DialContext)}, opts...)
+		return rpc.DialMessages(context.Background(), "memory", l.Addr().String(), opts...)
+	})
+}
+
+// serve lets server serve in memory until tb ends, and returns the client that dial makes.
+func serve[C interface{ Close() error }](tb testing.TB, server *rpc.Server, dial func(l *Listener) (C, error)) C {
+	tb.Helper()
 	l := NewListener()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
-	client, err := Dial(l, opts...)
+	client, err := dial(l)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -67,26 +67,37 @@ func (s *service) method(m *method, outside *unit) *skeleton.Method {
 		out.Body = []string{"return s." + s.names.Unimplemented + "." + m.Name + "(ctx, " + map[string]string{"unary": "req", "client": "in"}[kind] + ")"}
 		return out
 	}
-	if kind == "client" || kind == "bidi" {
+	finish := outside.qualified(m.Rep.unit, m.Rep.names.Finish)
+	send := []string{"b := out.NewBuilder()", "reply := " + reply, finish + "(b, reply.Pack(b))"}
+	switch {
+	case kind == "bidi":
 		outside.Use("io")
-		failed := map[string]string{"client": "return nil, err", "bidi": "return err"}[kind]
-		out.Body = []string{"for {", "if _, err := in.Recv(); err == io.EOF {", "break", "} else if err != nil {", failed, "}", "}"}
-	}
-	if kind == "server" || kind == "bidi" {
-		out.Body = append(out.Body, "return nil")
-	} else {
-		out.Body = append(out.Body,
-			"b := flatrpc.NewBuilder(ctx)", "reply := "+reply,
-			outside.qualified(m.Rep.unit, m.Rep.names.Finish)+"(b, reply.Pack(b))", "return b, nil")
+		out.Body = []string{"for {", "if _, err := in.Recv(); err == io.EOF {", "return nil", "} else if err != nil {", "return err", "}"}
+		if ok {
+			out.Body = append(append(out.Body, send...), "if err := out.Send(b); err != nil {", "return err", "}")
+		}
+		out.Body = append(out.Body, "}")
+	case kind == "server" && ok:
+		out.Body = append(send, "return out.Send(b)")
+	case kind == "server":
+		out.Body = []string{"return nil"}
+	case kind == "client":
+		outside.Use("io")
+		out.Body = []string{"for {", "if _, err := in.Recv(); err == io.EOF {", "break", "} else if err != nil {", "return nil, err", "}", "}"}
+		fallthrough
+	default:
+		out.Body = append(out.Body, "b := flatrpc.NewBuilder(ctx)", "reply := "+reply, finish+"(b, reply.Pack(b))", "return b, nil")
 	}
 	switch {
 	case kind == "unary" && sendable:
 		out.Value, out.Call = true, ", "+req
 	case kind == "server" && sendable:
-		out.Call = ", " + req + ", func(*" + outside.qualified(m.Rep.unit, m.Rep.Object) + ") error { return nil }"
+		out.Call, out.Each = ", "+req, "*"+outside.qualified(m.Rep.unit, m.Rep.Object)
 	case kind == "client":
 		outside.Use("io")
 		out.Value, out.Call = true, ", func() (*"+outside.qualified(m.Req.unit, m.Req.Object)+", error) { return nil, io.EOF }"
+	case kind == "bidi" && sendable:
+		out.Stream, out.Call, out.Request, out.Finish = kind, "", req, outside.qualified(m.Req.unit, m.Req.names.Finish)
 	}
 	return out
 }

@@ -21,6 +21,7 @@ type Project struct {
 	Name     string // of the server
 	Path     string // import path of the project's directory
 	Messages bool   // whether services are FlatBuffers'
+	Mocks    bool   // whether there are mocks, of which tests are to show the use
 	Services []*Service
 }
 
@@ -34,6 +35,8 @@ type Service struct {
 	New   string // function that makes the service of a handler
 	// NewClient is the function that makes a client, of tests and of the client program.
 	NewClient string
+	NewMock   string // function that makes the mock, of tests; "" without
+	ClientOf  string // method of the mock that returns a client of it
 	Methods   []*Method
 	// What the expressions import: of the handler's file, of its test and the client, and for New.
 	Handler, Client, Register Imports
@@ -47,7 +50,27 @@ type Method struct {
 	Body      []string
 	Call      string // arguments after ctx, each with a comma before it; "-" for one that cannot be called by itself
 	Value     bool   // whether it returns something
+	// Stream says how a client gets a stream object by the call: "server", "client" or "bidi"; "" if
+	// it gets none. Request is then what to send by it, and Finish, of FlatBuffers, the
+	// function that finishes its message.
+	Stream, Request, Finish string
+	// Each is what the replies are that the call gives to a function, its last argument; "" if it has none.
+	Each string
+	// Mock is a function for the method's mock, as lines of Go; MockFunc and MockCalls are
+	// the mock's fields. "" where the example of a mock cannot have the method.
+	Mock                string
+	MockFunc, MockCalls string
 }
+
+// Step is a method as a client or a test uses it, with what it does with errors and replies.
+type Step struct {
+	*Method
+	Messages   bool
+	Fail, Show string
+}
+
+// Step returns the method with what is to be done with errors and replies.
+func (m *Method) Step(messages bool, fail, show string) Step { return Step{m, messages, fail, show} }
 
 // Imports are import paths with the names that they have.
 type Imports map[string]string
@@ -78,7 +101,7 @@ func (p *Project) Files() ([]File, error) {
 		{"config.go", "config.tmpl", p, []Imports{std("encoding/json", "fmt", "os", "time"), base}, true},
 		{"services.go", "services.tmpl", p, append(p.all(func(s *Service) Imports { return s.Register }), base), false},
 		{"server_test.go", "server_test.tmpl", p, []Imports{p.testImports(), base}, true},
-		{"cmd/client/main.go", "client.tmpl", p, append(p.all(func(s *Service) Imports { return s.Client }), std("context", "encoding/json", "flag", "fmt", "log", "os", "time"), base), true},
+		{"cmd/client/main.go", "client.tmpl", p, append(p.all(func(s *Service) Imports { return s.Client }), std("context", "encoding/json", "flag", "fmt", "io", "log", "os", "time"), base), true},
 	}
 	out := []File{{Path: "config.json", Content: []byte(config), Keep: true}}
 	for _, s := range p.Services {
@@ -90,7 +113,7 @@ func (p *Project) Files() ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		test, err := render("service_test.tmpl", one, s.Client, std("context", "testing"))
+		test, err := render("service_test.tmpl", one, s.Client, std("context", "io", "testing"))
 		if err != nil {
 			return nil, err
 		}
@@ -121,9 +144,6 @@ func (p *Project) rpc() string { return "github.com/thrum-rpc/thrum/rpc" }
 func (p *Project) testImports() Imports {
 	i := std("testing")
 	i["github.com/thrum-rpc/thrum/rpc/rpctest"] = "rpctest"
-	if p.Messages {
-		i["context"] = "context"
-	}
 	return i
 }
 
@@ -136,6 +156,23 @@ func (p *Project) all(of func(*Service) Imports) (list []Imports) {
 
 // Several reports whether the server has more than one service.
 func (p *Project) Several() bool { return len(p.Services) > 1 }
+
+// Streams reports whether a client of Thrift must be able to open streams.
+func (p *Project) Streams() bool {
+	return !p.Messages && slices.ContainsFunc(p.Services, func(s *Service) bool {
+		return slices.ContainsFunc(s.Methods, func(m *Method) bool { return m.Stream != "" })
+	})
+}
+
+// Mocked returns the method that the example of the service's mock calls, or nil.
+func (s *Service) Mocked() *Method {
+	for _, m := range s.Methods {
+		if s.NewMock != "" && m.Mock != "" && m.Call != "-" {
+			return m
+		}
+	}
+	return nil
+}
 
 // Callable returns the methods that can be called by themselves.
 func (s *Service) Callable() (list []*Method) {
@@ -221,7 +258,7 @@ func qualifiers(code string) map[string]bool {
 func Taken() []string {
 	return strings.Fields(`context errors flag fmt io json log net os rpc rpctest signal syscall testing time flatbuf flatrpc
 		config defaults dial duration init main options readConfig run services show
-		addr b c cancel conn ctx d done err f grace in l method out path reply req s server stop t text v`)
+		addr b c call cancel conn ctx d do done err f grace in l m message method n out path reply req s server stop stream t text v`)
 }
 
 // declaration returns the import declaration, the standard library first.
