@@ -21,22 +21,25 @@ import (
 func convertCommand() *command {
 	return &command{
 		name: "convert", args: "[INPUT [OUTPUT]] --from FORMAT --to FORMAT [--idl FILE --type NAME]",
-		summary: "convert values between JSON, Thrift's protocols and Protobuf",
+		summary: "convert values between JSON, Thrift's protocols, Protobuf and FlatBuffers",
 		help: "Reads values up to the end of INPUT and writes them to OUTPUT, which are standard\n" +
 			"input and output if they are left out or -. OUTPUT appears only once it is complete.\n" +
 			"\n" +
 			"The formats:\n" +
-			"  json                values one after another, on lines or not, or in arrays\n" +
-			"  json-array          the same; written as one array\n" +
-			"  binary              structs in Thrift's binary protocol, one after another\n" +
-			"  compact             the same in Apache's compact protocol\n" +
-			"  compact-fbthrift    the same in fbthrift's compact protocol\n" +
-			"  protobuf            one message\n" +
-			"  protobuf-delimited  messages with their length before each, as a varint\n" +
+			"  json                  values one after another, on lines or not, or in arrays\n" +
+			"  json-array            the same; written as one array\n" +
+			"  binary                structs in Thrift's binary protocol, one after another\n" +
+			"  compact               the same in Apache's compact protocol\n" +
+			"  compact-fbthrift      the same in fbthrift's compact protocol\n" +
+			"  protobuf              one message\n" +
+			"  protobuf-delimited    messages with their length before each, as a varint\n" +
+			"  flatbuffers           one message, from and to JSON\n" +
+			"  flatbuffers-prefixed  messages with their size before each, as four bytes\n" +
 			"Thrift's formats with -framed have their length before each value, as four bytes.\n" +
 			"A file's name that ends in .json, .jsonl or .ndjson needs no --from or --to.\n" +
 			"\n" +
-			"NAME is a struct of the file, or include.NAME for one of a file that it includes.\n" +
+			"NAME is a struct of the file, or include.NAME for one of a file that it includes. For\n" +
+			"FlatBuffers it is a table, with or without its namespace; left out, the root type.\n" +
 			"Between Thrift's protocols neither is needed, between Thrift and Protobuf --proto is\n" +
 			"needed too: fields are paired by their numbers. Values of any length go from binary to\n" +
 			"json, and from json to binary if OUTPUT is a file; else each must fit in --max-size.",
@@ -45,6 +48,8 @@ func convertCommand() *command {
 			"thrum convert orders.bin --from binary-framed --to json --idl shop.thrift --type Order",
 			"thrum convert old.bin new.bin --from binary --to compact",
 			"thrum convert order.bin order.pb --from binary --to protobuf --idl shop.thrift --proto shop.proto --type Order",
+			"thrum convert monster.json monster.mon --to flatbuffers --idl monster.fbs --lenient",
+			"thrum convert monster.mon --from flatbuffers --to json --idl monster.fbs",
 			"curl -s https://example.org/order | thrum convert --from json --to protobuf --idl shop.proto --type Order",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -66,6 +71,7 @@ type convertFlags struct {
 	from, to string
 	maxSize  int
 	progress bool
+	lenient  bool
 	switches []*bool // of convertSwitches
 }
 
@@ -100,6 +106,7 @@ func (f *convertFlags) declare(fs *flag.FlagSet) {
 	fs.StringVar(&f.to, "to", "", "the `format` of the output")
 	fs.IntVar(&f.maxSize, "max-size", transcode.DefaultMaxSize, "refuse values that must be held and exceed this many `bytes`")
 	fs.BoolVar(&f.progress, "progress", false, "show progress even if standard error is no terminal")
+	fs.BoolVar(&f.lenient, "lenient", false, "read what flatc takes for JSON, such as comments and names without quotes, to flatbuffers")
 	for _, s := range convertSwitches() {
 		f.switches = append(f.switches, fs.Bool(s.name, false, s.usage))
 	}
@@ -166,8 +173,14 @@ func formatOf(name, word string, args []string, i int) (format, error) {
 
 // converters compiles what the conversion needs of the IDL.
 func (f *convertFlags) converters(env *environment, k *conversion) error {
-	if k.from.family() == k.to.family() && k.from.family() != familyJSON {
+	if k.from.family() == k.to.family() && k.from.family() != familyJSON && (k.from.family() != familyFlat || k.from == k.to) {
 		return nil // values are rewritten without a schema, or stay as they are
+	}
+	if isFBS(f.idl.path) || k.from.family() == familyFlat || k.to.family() == familyFlat {
+		return f.flatConverters(env, k)
+	}
+	if f.lenient {
+		return usageError("--lenient is for JSON that becomes FlatBuffers")
 	}
 	if f.idl.path == "" || f.idl.name == "" {
 		return usageError("from " + formatNames[k.from] + " to " + formatNames[k.to] + " needs --idl and --type")

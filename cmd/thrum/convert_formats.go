@@ -9,6 +9,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
+	"github.com/thrum-rpc/thrum/transcode/flatjson"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -32,11 +33,14 @@ const (
 	fbthriftFramed
 	protobufFormat
 	protobufDelimited
+	flatbuffersFormat
+	flatbuffersPrefixed
 )
 
 var formatNames = [...]string{
 	"json", "json-array", "binary", "binary-framed", "compact", "compact-framed",
 	"compact-fbthrift", "compact-fbthrift-framed", "protobuf", "protobuf-delimited",
+	"flatbuffers", "flatbuffers-prefixed",
 }
 
 // family is what formats have in common that need no schema between them.
@@ -46,6 +50,7 @@ const (
 	familyJSON family = iota
 	familyThrift
 	familyProtobuf
+	familyFlat
 )
 
 func (f format) family() family {
@@ -54,8 +59,10 @@ func (f format) family() family {
 		return familyJSON
 	case f < protobufFormat:
 		return familyThrift
-	default:
+	case f < flatbuffersFormat:
 		return familyProtobuf
+	default:
+		return familyFlat
 	}
 }
 
@@ -87,7 +94,9 @@ type conversion struct {
 	thrift   *transcode.Converter
 	protobuf *transcode.ProtobufConverter
 	bridge   *transcode.Bridge
-	binary   []byte // a value on its way through the binary protocol
+	flat     map[format]*flatjson.Converter // by the format of the messages
+	entire   bool                           // the whole input is one value
+	binary   []byte                         // a value on its way through another format
 }
 
 // compile makes the converters for values of type def, which a .proto file
@@ -129,6 +138,8 @@ func (k *conversion) value(dst, v []byte) (out []byte, err error) {
 		return k.protobuf.AppendJSON(dst, v)
 	case from == familyJSON && to == familyProtobuf:
 		return k.protobuf.AppendProtobuf(dst, v)
+	case k.flat != nil:
+		return k.flatValue(dst, v)
 	case from == familyJSON && k.protobuf != nil: // from JSON to JSON: read and written anew
 		if k.binary, err = k.protobuf.AppendProtobuf(k.binary[:0], v); err != nil {
 			return dst, err
@@ -143,6 +154,30 @@ func (k *conversion) value(dst, v []byte) (out []byte, err error) {
 	default:
 		return append(dst, v...), nil
 	}
+}
+
+// flatValue is value for FlatBuffers. Between its own two formats, which align
+// differently, a message goes through JSON.
+func (k *conversion) flatValue(dst, v []byte) (out []byte, err error) {
+	from, to := k.flat[k.from], k.flat[k.to]
+	if from == nil { // JSON
+		if to != nil {
+			return to.AppendMessage(dst, v)
+		}
+		from = k.flat[flatbuffersFormat]
+		if k.binary, err = from.AppendMessage(k.binary[:0], v); err != nil {
+			return dst, err
+		}
+		return from.AppendJSON(dst, k.binary)
+	}
+	if to == nil {
+		return from.AppendJSON(dst, v)
+	}
+	if k.binary, err = from.AppendJSON(k.binary[:0], v); err != nil {
+		return dst, err
+	}
+	out, err = to.AppendMessage(dst, k.binary)
+	return out, unplaced(err)
 }
 
 // rewrite appends a struct of one of Thrift's protocols in another.
@@ -249,6 +284,8 @@ func (k *conversion) before(dst []byte, i int64, n int) ([]byte, error) {
 		return protowire.AppendVarint(dst, uint64(n)), nil
 	case k.to == protobufFormat && i > 0:
 		return dst, errors.New("there are several values, and protobuf holds one; protobuf-delimited holds more")
+	case k.to == flatbuffersFormat && i > 0:
+		return dst, errors.New("there are several values, and flatbuffers holds one; flatbuffers-prefixed holds more")
 	}
 	return dst, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -126,7 +127,7 @@ func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, e
 	if !ok {
 		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
 	}
-	s := findService(f, service, make(map[*schema.File]bool))
+	s := findService(f, service)
 	if s == nil {
 		return nil, nil, fmt.Errorf("%s has no service %s%s", f.Path(), service, instead(service, serviceNames(f)))
 	}
@@ -163,17 +164,32 @@ func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schem
 	return s, m, nil
 }
 
-func findService(f *schema.File, name string, seen map[*schema.File]bool) *schema.Service {
-	if s := f.Service(name); s != nil || seen[f] {
-		return s
-	}
-	seen[f] = true
-	for _, i := range f.Includes() {
-		if s := findService(i.File, name, seen); s != nil {
+// findService finds a service in f or in what it includes, by its name or full name.
+func findService(f *schema.File, name string) *schema.Service {
+	for _, file := range withIncludes(f) {
+		if s := file.Service(name); s != nil {
 			return s
+		}
+		for _, s := range file.Services() {
+			if s.FullName() == name {
+				return s
+			}
 		}
 	}
 	return nil
+}
+
+// withIncludes returns f and the files that it includes, directly or not, once each.
+func withIncludes(f *schema.File) []*schema.File {
+	files := []*schema.File{f}
+	for i := 0; i < len(files); i++ {
+		for _, inc := range files[i].Includes() {
+			if !slices.Contains(files, inc.File) {
+				files = append(files, inc.File)
+			}
+		}
+	}
+	return files
 }
 
 // instead says which name was meant or, if that cannot be guessed, which there are.

@@ -85,8 +85,8 @@ type idlFlags struct {
 
 func (f *idlFlags) declare(fs *flag.FlagSet) {
 	f.dirs = includeFlag(fs)
-	fs.StringVar(&f.path, "idl", "", "the .thrift or .proto `file` that declares the type")
-	fs.StringVar(&f.name, "type", "", "the `name` of the type: a struct or message, or include.NAME")
+	fs.StringVar(&f.path, "idl", "", "the .thrift, .proto or .fbs `file` that declares the type")
+	fs.StringVar(&f.name, "type", "", "the `name` of the type: a struct, message or table, or include.NAME")
 }
 
 // load reads the file, whose errors are shown on stderr.
@@ -105,6 +105,35 @@ func (f *idlFlags) find(file *schema.File) (*schema.StructDef, error) {
 		return nil, fmt.Errorf("%s has no struct %s%s", file.Path(), f.name, suggest(f.name, structNames(file)))
 	}
 	return def, nil
+}
+
+// findTable finds a table of FlatBuffers by its name with or without the
+// namespace, in f or in what it includes.
+func findTable(f *schema.File, name string) (*schema.StructDef, error) {
+	var names []string
+	var found []*schema.StructDef
+	for _, file := range withIncludes(f) {
+		for _, s := range file.Structs() {
+			if s.Flavor() != schema.PlainStruct || s.Fixed() {
+				continue
+			}
+			names = append(names, s.FullName(), s.Name())
+			if s.FullName() == name {
+				return s, nil
+			}
+			if s.Name() == name {
+				found = append(found, s)
+			}
+		}
+	}
+	switch len(found) {
+	case 0:
+		return nil, fmt.Errorf("%s has no table %s%s", f.Path(), name, suggest(name, names))
+	case 1:
+		return found[0], nil
+	default:
+		return nil, fmt.Errorf("%s and %s are both called %s: name the namespace, too", found[0].FullName(), found[1].FullName(), name)
+	}
 }
 
 func structNames(f *schema.File) (names []string) {

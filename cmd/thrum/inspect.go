@@ -172,7 +172,7 @@ func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
 // have the method.
 func methodCalled(f *schema.File, name string) *schema.Method {
 	if service, method, ok := strings.Cut(name, ":"); ok {
-		if s := findService(f, service, make(map[*schema.File]bool)); s != nil {
+		if s := findService(f, service); s != nil {
 			return s.Method(method)
 		}
 		return nil

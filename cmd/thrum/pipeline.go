@@ -10,6 +10,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/transcode"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
 	"github.com/thrum-rpc/thrum/wire/jsonwire"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -22,7 +23,7 @@ const flushSize = 256 << 10
 
 // pipeline converts the values of in one after another.
 func (k *conversion) pipeline(ctx context.Context, w io.Writer, in io.Reader, p *progress) (stats transcode.Stats, err error) {
-	c := &cutter{r: in, limit: k.maxSize, format: k.from}
+	c := &cutter{r: in, limit: k.maxSize, format: k.from, entire: k.entire}
 	var out, one []byte
 	flush := func() error {
 		n, err := w.Write(out)
@@ -93,17 +94,18 @@ type cutter struct {
 	base   int64
 	start  int64 // where the value that next returned stands
 	ended  bool
+	entire bool // the whole input is one value
 	array  bool // inside an outermost JSON array
 	comma  bool // a value of the array has stood
 }
 
 // next returns the next value, which is valid until the next call, or io.EOF.
 func (c *cutter) next() ([]byte, error) {
-	if c.format.family() == familyJSON {
+	if c.format.family() == familyJSON && !c.entire {
 		return c.nextJSON()
 	}
 	c.start = c.base + int64(c.at)
-	if c.format == protobufFormat {
+	if c.entire || c.format == protobufFormat || c.format == flatbuffersFormat {
 		return c.whole()
 	}
 	if ok, err := c.ensure(1); !ok {
@@ -112,6 +114,8 @@ func (c *cutter) next() ([]byte, error) {
 	switch {
 	case c.format == protobufDelimited:
 		return c.delimited()
+	case c.format == flatbuffersPrefixed:
+		return c.prefixed()
 	case c.format.framed():
 		return c.frame()
 	}
@@ -221,6 +225,18 @@ func (c *cutter) delimited() ([]byte, error) {
 			return nil, errOr(err, placed(c.cutShort(), c.start))
 		}
 	}
+}
+
+// prefixed returns the next message of FlatBuffers with its size, which is part of it.
+func (c *cutter) prefixed() ([]byte, error) {
+	if ok, err := c.ensure(flatwire.SizePrefix); !ok {
+		return nil, errOr(err, placed(c.cutShort(), c.start))
+	}
+	size := binary.LittleEndian.Uint32(c.buf[c.at:])
+	if int64(size) > int64(c.limit) {
+		return nil, placed(c.fault(diag.SizeLimit, fmt.Sprintf("a message of %d bytes exceeds the limit of %d", size, c.limit)), c.start)
+	}
+	return c.take(flatwire.SizePrefix + int(size))
 }
 
 // whole returns all of the input, once.

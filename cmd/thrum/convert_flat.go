@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode/flatjson"
+)
+
+// This file is what "thrum convert" does with FlatBuffers.
+
+// flatSwitches are the switches that FlatBuffers have a use for; the option is nil where one
+// is on unless the switch says otherwise.
+func flatSwitches() map[string]flatjson.Option {
+	return map[string]flatjson.Option{
+		"write-defaults": flatjson.WriteDefaults(),
+		"enum-numbers":   flatjson.EnumNumbers(),
+		"reject-unknown": nil,
+	}
+}
+
+// flatConverters is converters for the formats of FlatBuffers.
+func (f *convertFlags) flatConverters(env *environment, k *conversion) error {
+	for _, o := range []format{k.from, k.to} {
+		if fam := o.family(); fam != familyFlat && fam != familyJSON {
+			return usageError("FlatBuffers go from and to JSON, not " + formatNames[o])
+		}
+	}
+	opts := []flatjson.Option{flatjson.MaxOutput(f.maxSize)}
+	known, strict := flatSwitches(), false
+	for i, s := range convertSwitches() {
+		option, ok := known[s.name]
+		switch {
+		case !*f.switches[i]:
+		case !ok:
+			return usageError("--" + s.name + " means nothing to FlatBuffers")
+		case option == nil:
+			strict = true
+		default:
+			opts = append(opts, option)
+		}
+	}
+	if !strict {
+		opts = append(opts, flatjson.SkipUnknown())
+	}
+	if k.entire = f.lenient; f.lenient {
+		opts = append(opts, flatjson.Lenient())
+	}
+	root, err := f.idl.table(env.stderr)
+	if err != nil {
+		return err
+	}
+	k.flat = make(map[format]*flatjson.Converter)
+	if k.flat[flatbuffersFormat], err = flatjson.New(root, opts...); err != nil {
+		return err
+	}
+	k.flat[flatbuffersPrefixed], err = flatjson.New(root, append(opts, flatjson.SizePrefixed())...)
+	return err
+}
+
+// table returns the table of FlatBuffers that the flags name.
+func (f *idlFlags) table(stderr io.Writer) (*schema.StructDef, error) {
+	if !isFBS(f.path) {
+		return nil, usageError("FlatBuffers need --idl with a .fbs or .bfbs file")
+	}
+	files, err := loadFlat(stderr, []string{f.path}, *f.dirs)
+	if err != nil {
+		return nil, err
+	}
+	if root := files[0].Root(); f.name == "" && root != nil {
+		return root, nil
+	}
+	if f.name == "" {
+		return nil, usageError(f.path + " has no root_type, so --type must name the table")
+	}
+	return findTable(files[0], f.name)
+}
