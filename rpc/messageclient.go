@@ -73,6 +73,9 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 	return c, nil
 }
 
+// Dialect returns what the client speaks.
+func (c *MessageClient) Dialect() transport.Dialect { return transport.TRPC }
+
 // Close closes the client: calls that wait fail with [ErrClientClosed], as
 // later ones do.
 func (c *MessageClient) Close() error {

@@ -78,7 +78,7 @@ var House = Rules{
 		{"rpc/certs", nil},
 		{"rpc/handover", []string{"rpc"}},
 		{"rpc/resolve", nil},
-		{"rpc/cluster", []string{"rpc", "rpc/resolve", "rpc/transport/..."}},
+		{"rpc/cluster", []string{"rpc", "rpc/resolve", "rpc/stream", "rpc/transport/..."}},
 		{"rpc/rpctest", []string{"rpc"}},
 		{"rpc/admin", []string{"rpc"}},
 		{"rpc/generic", []string{"rpc", "dynamic", "transcode", "schema", "diag", "wire/..."}},

@@ -17,8 +17,9 @@ import (
 // Client is an [rpc.Caller] for a service with many addresses. It is safe for
 // concurrent use. Its methods need no lock that all calls share.
 type Client struct {
-	opt   options
-	epoch time.Time
+	opt      options
+	epoch    time.Time
+	messages bool // methods on messages are called
 
 	ctx    context.Context // of all that runs beside calls
 	cancel context.CancelFunc
@@ -45,9 +46,13 @@ type Client struct {
 
 // New returns a client of the service whose addresses r finds. It starts to
 // resolve, and connects to an address when a call wants it, or by [Client.Connect].
-func New(r resolve.Resolver, opts ...Option) (*Client, error) {
+func New(r resolve.Resolver, opts ...Option) (*Client, error) { return newClient(r, opts, false) }
+
+// newClient returns a client of methods on structs, or on messages.
+func newClient(r resolve.Resolver, opts []Option, messages bool) (*Client, error) {
 	c := &Client{
-		opt: defaultOptions(), epoch: time.Now(), doubts: make(chan struct{}, 1),
+		messages: messages,
+		opt:      defaultOptions(), epoch: time.Now(), doubts: make(chan struct{}, 1),
 		known: map[resolve.Key]*Endpoint{}, lanes: map[*lane]struct{}{},
 	}
 	for _, o := range opts {
@@ -140,6 +145,11 @@ func (c *Client) doubt() {
 // Invoke makes one call, in as many attempts as the options allow. An error is an
 // [*Error]. The arguments are asked for again by each attempt.
 func (c *Client) Invoke(ctx context.Context, call *rpc.Invocation) error {
+	return c.call(ctx, call, nil)
+}
+
+// call makes one call, of a method on messages if w holds one.
+func (c *Client) call(ctx context.Context, call *rpc.Invocation, w *work) error {
 	start, fixed := c.now(), ctx.Done() == nil
 	if c.limits != nil {
 		if _, ok := ctx.Deadline(); !ok {
@@ -154,10 +164,10 @@ func (c *Client) Invoke(ctx context.Context, call *rpc.Invocation) error {
 	}
 	if c.opt.hedge != nil && !call.Oneway && c.idempotent(ctx, call) {
 		if delay := c.hedgeDelay(start); delay > 0 {
-			return c.invokeHedged(ctx, call, start, delay, fixed)
+			return c.invokeHedged(ctx, call, w, start, delay, fixed)
 		}
 	}
-	t := c.try(ctx, call, &attempt{number: 1, start: start})
+	t := c.try(ctx, call, &attempt{number: 1, start: start, work: w})
 	if t.err == nil {
 		return nil
 	}
@@ -171,11 +181,13 @@ type attempt struct {
 	start  int64 // 0 for not known
 	tried  tried
 	chosen func(*Endpoint) // told of the address; nil for nobody
+	work   *work           // nil for a call of a method on structs
 }
 
 // trial is how an attempt ended.
 type trial struct {
 	endpoint *Endpoint // nil if there was no address
+	work     *work     // that of the attempt
 	number   int
 	hedge    bool
 	duration time.Duration
@@ -191,7 +203,7 @@ const maxMisses = 8
 
 // try makes one attempt.
 func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) trial {
-	t := trial{number: a.number, hedge: a.hedge}
+	t := trial{work: a.work, number: a.number, hedge: a.hedge}
 	for misses := 0; ; misses++ {
 		l, now, test, err := c.pick(ctx, call, a)
 		if err != nil {
@@ -211,6 +223,10 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 			l.done()
 			e.breaker.leave(end, Canceled, test)
 			continue
+		}
+		if t.err == nil && a.work.streams() {
+			c.opened(a.work.opening, l, end, test)
+			return t
 		}
 		c.ended(ctx, l, t.err, now, end, test)
 		return t
@@ -236,13 +252,13 @@ func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l
 	if a.number > 1 {
 		ctx = rpc.WithHeader(ctx, AttemptHeader, attemptTexts[a.number-1])
 	}
-	if c.opt.retry.AttemptTimeout > 0 && c.opt.retry.Attempts > 1 {
+	if c.opt.retry.AttemptTimeout > 0 && c.opt.retry.Attempts > 1 && !a.work.streams() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.opt.retry.AttemptTimeout)
 		defer cancel()
 	}
 	if len(c.opt.interceptors) == 0 {
-		return l.client.Invoke(ctx, call)
+		return l.carry(ctx, call, a.work)
 	}
 	return c.intercepted(ctx, call, a, l)
 }
@@ -251,16 +267,22 @@ func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l
 func (c *Client) ended(ctx context.Context, l *lane, err error, start, end int64, test bool) {
 	e := l.endpoint
 	o := c.outcomeOf(ctx, err)
-	number := e.calls.attempts.Add(1)
 	e.calls.latency.Add(uint64(end - start))
+	if c.latencies != nil && o == Succeeded && e.calls.attempts.Load()%sampleEvery == 0 {
+		c.latencies.add(end, time.Duration(end-start))
+	}
+	c.settle(l, o, err, end, test)
+}
+
+// settle counts an attempt that has ended, with what that means for its address.
+func (c *Client) settle(l *lane, o Outcome, err error, end int64, test bool) {
+	e := l.endpoint
+	e.calls.attempts.Add(1)
 	switch o {
 	case Succeeded:
 		l.prove()
 		if e.health.failures.Load() != 0 {
 			e.health.failures.Store(0)
-		}
-		if c.latencies != nil && number%sampleEvery == 0 {
-			c.latencies.add(end, time.Duration(end-start))
 		}
 	case Refused:
 		l.prove()
@@ -271,9 +293,7 @@ func (c *Client) ended(ctx context.Context, l *lane, err error, start, end int64
 		e.calls.canceled.Add(1)
 	}
 	l.done()
-	if e.breaker.leave(end, o, test) {
-		c.emit(Event{Kind: BreakerChanged, Address: e.Address(), Breaker: BreakerState(e.breaker.state.Load()), Err: err})
-	}
+	c.leaveBreaker(e, o, err, end, test)
 	if ej := c.opt.ejection; ej != nil {
 		if (o == Failed || o == Refused) && int(e.health.failures.Add(1)) >= ej.Consecutive {
 			c.eject(e, end, err)
@@ -284,10 +304,17 @@ func (c *Client) ended(ctx context.Context, l *lane, err error, start, end int64
 	}
 }
 
+// leaveBreaker tells a breaker of the end of an attempt that it has admitted.
+func (c *Client) leaveBreaker(e *Endpoint, o Outcome, err error, end int64, test bool) {
+	if e.breaker.leave(end, o, test) {
+		c.emit(Event{Kind: BreakerChanged, Address: e.Address(), Breaker: BreakerState(e.breaker.state.Load()), Err: err})
+	}
+}
+
 // again makes further attempts after one that failed, as long as that is safe and allowed.
 func (c *Client) again(ctx context.Context, call *rpc.Invocation, ended ...trial) error {
 	failure := &Error{Method: call.Method}
-	var next attempt
+	next := attempt{work: ended[0].work}
 	note := func(t trial) {
 		if t.endpoint == nil {
 			failure.Err = t.err

@@ -3,14 +3,15 @@
 // A [Client] is an rpc.Caller, as rpc.Client is for one address, so generated clients work on either. A
 // resolver of package resolve tells it the addresses; for each call it chooses one ([Balancer]),
 // keeps away from those that are unreachable, fail ([Ejection], [Breaker]) or leave, and makes another
-// attempt where that is safe ([Retry], [Hedge]).
+// attempt where that is safe ([Retry], [Hedge]). It opens streams, too, over TTHeader. A [MessageClient] does the same
+// for methods on messages, as FlatBuffers have them.
 //
 // # What is guaranteed
 //
 // A call that may have run is made again only if its user has said that it may run twice. Attempts are bounded
 // by number, by the call's deadline and by a budget for all calls together. Connections are made beside calls: a call waits for one only
-// while no other address is connected. A connection whose server says that it leaves takes no new calls, and those that
-// run on it end. After Close there is no goroutine left.
+// while no other address is connected, and the first stream on an address for one of its own. A connection whose server says that it leaves takes no new calls, and those that
+// run on it end; so do streams. After Close there is no goroutine left.
 //
 // # What happens to a bad address
 //

@@ -43,7 +43,10 @@ type Endpoint struct {
 }
 
 // counts are the attempts on an address since it is known.
-type counts struct{ attempts, failed, refused, canceled, latency atomic.Uint64 }
+type counts struct {
+	attempts, failed, refused, canceled, latency atomic.Uint64
+	streams                                      atomic.Int64 // that are open
+}
 
 // linkState is what an address has by way of connections.
 type linkState = int32
@@ -59,8 +62,10 @@ const (
 // place, so that a call cannot wait for a server that does not answer.
 type lane struct {
 	endpoint *Endpoint
-	client   *rpc.Client
-	many     bool // HTTP, whose client makes connections as calls need them
+	client   *rpc.Client        // of methods on structs, or nil
+	messages *rpc.MessageClient // of methods on messages, or nil
+	dialect  transport.Dialect
+	many     bool // its client makes connections as calls need them
 	inOrder  bool
 	since    int64
 	dialed   atomic.Bool
@@ -78,7 +83,7 @@ var errLeft = errors.New("cluster: the connection is no longer in use")
 // Address returns what the resolver has said of the address last.
 func (e *Endpoint) Address() resolve.Address { return *e.address.Load() }
 
-// Pending returns the calls that run on the address.
+// Pending returns the calls that run on the address, and the streams that are open.
 func (e *Endpoint) Pending() int {
 	lanes := e.lanes.Load()
 	if lanes == nil {
@@ -346,7 +351,11 @@ func (l *lane) done() {
 // close closes the connection, which may be done from within it.
 func (l *lane) close() {
 	l.closing.Do(func() {
-		l.client.Close()
+		if l.client != nil {
+			l.client.Close()
+		} else {
+			l.messages.Close()
+		}
 		l.endpoint.client.forget(l)
 	})
 }
@@ -357,7 +366,7 @@ func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 	l := &lane{endpoint: e, since: c.now()}
 	opts := slices.Clone(c.opt.dial)
 	opts = append(opts, rpc.DialTimeout(c.opt.dialTimeout))
-	o, err := dialectOption(a.Dialect)
+	o, err := dialectOption(a.Dialect, c.messages)
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +381,7 @@ func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 	}
 	opts = append(opts,
 		rpc.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
-			if !l.many && l.dialed.Swap(true) {
+			if !l.mayDial(ctx) {
 				return nil, errLeft
 			}
 			return c.opt.dialer(ctx, network, address)
@@ -384,20 +393,45 @@ func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 			l.left.Store(why == rpc.ServerLeaves)
 			e.lost(l)
 		}))
-	client, err := rpc.Dial(ctx, a.Key().Network, a.Addr, opts...)
+	if c.messages {
+		l.messages, err = rpc.DialMessages(ctx, a.Key().Network, a.Addr, opts...)
+	} else {
+		l.client, err = rpc.Dial(ctx, a.Key().Network, a.Addr, opts...)
+	}
 	if err != nil {
 		return nil, err
 	}
-	l.client = client
-	switch client.Dialect() {
+	l.knowDialect()
+	c.remember(l)
+	return l, nil
+}
+
+// knowDialect notes what the dialect of the connection means for calls.
+func (l *lane) knowDialect() {
+	if l.messages != nil {
+		l.dialect = l.messages.Dialect()
+		l.many = l.dialect != transport.TRPC
+		return
+	}
+	switch l.dialect = l.client.Dialect(); l.dialect {
 	case transport.HTTP:
 		l.many = true
 	case transport.Header, transport.TTHeader:
 	default:
 		l.inOrder = true
 	}
-	c.remember(l)
-	return l, nil
+}
+
+// mayDial reports whether a connection may be made: the lane's own, and the one that its streams
+// share where they cannot share that of calls.
+func (l *lane) mayDial(ctx context.Context) bool {
+	if l.many {
+		return true
+	}
+	if ctx.Value(streamDial{}) != nil {
+		return !l.lost.Load()
+	}
+	return !l.dialed.Swap(true)
 }
 
 // tlsConfig returns the configuration of connections to a, nil for none.

@@ -150,7 +150,7 @@ func (c *Client) outcomeOf(ctx context.Context, err error) Outcome {
 		return Succeeded // a status
 	case failure.Stage == rpc.StageDecode: // what the caller expects is wrong, or another attempt was faster
 		return Succeeded
-	case failure.Stage == rpc.StageEncode, errors.Is(err, context.Canceled), errors.Is(err, errLeft), errors.Is(err, rpc.ErrClientClosed):
+	case failure.Stage == rpc.StageEncode, errors.Is(err, context.Canceled), errors.Is(err, errLeft), errors.Is(err, errNoStreams), errors.Is(err, rpc.ErrClientClosed):
 		return Canceled
 	case failure.Stage == rpc.StageQueue:
 		return Refused

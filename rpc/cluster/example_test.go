@@ -9,6 +9,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/cluster"
 	"github.com/thrum-rpc/thrum/rpc/resolve"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // Generated code writes such structs for the method
@@ -97,4 +98,41 @@ func ExampleHedging() {
 		return
 	}
 	client.Close()
+}
+
+// A client of methods on messages finds the server that is up.
+func ExampleNewMessages() {
+	server := rpc.NewServer()
+	echo := rpc.Method{Name: "Echo", Message: func(_ context.Context, in rpc.Message) (rpc.Message, error) {
+		return rpc.Message{Type: in.Type, Body: append([]byte("you said "), in.Body...)}, nil
+	}}
+	if err := server.Register(&rpc.Service{Name: "demo.Talk", Methods: []rpc.Method{echo}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	go server.Serve(l)
+	defer server.Close()
+
+	client, err := cluster.NewMessages(resolve.Hosts("127.0.0.1:1", l.Addr().String()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer client.Close()
+	err = client.InvokeMessage(context.Background(), &rpc.MessageCall{
+		Method: "/demo.Talk/Echo", Request: rpc.Message{Type: transport.FlatBuffers, Body: []byte("hello")},
+		ReadReply: func(reply rpc.Message, _ []byte) error {
+			fmt.Println(string(reply.Body))
+			return nil
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+	}
+	// Output: you said hello
 }

@@ -49,6 +49,9 @@ type hedged struct {
 	append func([]byte) ([]byte, error)
 	result func([]byte) error
 
+	message *rpc.MessageCall // the call, if it is one of a method on messages
+	work    *work            // message, guarded
+
 	mu     sync.Mutex
 	over   bool
 	read   bool // the result
@@ -91,7 +94,7 @@ func (e *ending) end() {
 }
 
 // newHedged returns a call that waits for its first attempt.
-func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation) *hedged {
+func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation, w *work) *hedged {
 	h, _ := c.hedged.Get().(*hedged)
 	if h == nil {
 		h = &hedged{client: c}
@@ -100,12 +103,17 @@ func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation) *hedged {
 	}
 	h.ctx, h.call, h.shared = ctx, call, *call
 	h.shared.AppendArgs, h.shared.ReadResult = h.append, h.result
+	if w != nil {
+		h.message = w.message
+		h.work = &work{message: h.guarded(*w.message)}
+	}
 	return h
 }
 
 // reuse gives h back, whose second attempt was never due: nobody else knows h.
 func (h *hedged) reuse() {
 	h.ctx, h.call, h.shared, h.own = nil, nil, rpc.Invocation{}, nil
+	h.message, h.work = nil, nil
 	h.over, h.read, h.first, h.cancel[0] = false, false, nil, nil
 	h.client.hedged.Put(h)
 }
@@ -122,8 +130,8 @@ func (h *hedged) firstContext(fixed bool, delay time.Duration) (context.Context,
 
 // invokeHedged makes a call with a second attempt after delay. fixed says that ctx ends only by
 // the client's own time limit.
-func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, start int64, delay time.Duration, fixed bool) error {
-	h := c.newHedged(ctx, call)
+func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, w *work, start int64, delay time.Duration, fixed bool) error {
+	h := c.newHedged(ctx, call, w)
 	inner, cancel := h.firstContext(fixed, delay)
 	h.cancel[0] = cancel
 	if h.timer == nil {
@@ -131,7 +139,7 @@ func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, start i
 	} else {
 		h.timer.Reset(delay)
 	}
-	first := c.try(inner, &h.shared, &attempt{number: 1, start: start, chosen: h.notice})
+	first := c.try(inner, &h.shared, &attempt{number: 1, start: start, chosen: h.notice, work: h.work})
 	if h.own == nil {
 		defer cancel()
 	}
@@ -206,7 +214,7 @@ func (h *hedged) runSecond() {
 	defer cancel()
 	h.cancel[1] = cancel
 	h.done = make(chan struct{})
-	a := attempt{number: 2, hedge: true}
+	a := attempt{number: 2, hedge: true, work: h.work.copy()}
 	a.tried.add(h.first)
 	h.mu.Unlock()
 	defer close(h.done)
@@ -250,4 +258,22 @@ func (h *hedged) readResult(b []byte) error {
 		return nil
 	}
 	return h.call.ReadResult(b)
+}
+
+// guarded returns a call on messages whose reply is read by the attempt that comes first.
+func (h *hedged) guarded(call rpc.MessageCall) *rpc.MessageCall {
+	read := call.ReadReply
+	call.ReadReply = func(reply rpc.Message, attachment []byte) error {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.over || h.read {
+			return errOvertaken
+		}
+		h.read = true
+		if read == nil {
+			return nil
+		}
+		return read(reply, attachment)
+	}
+	return &call
 }

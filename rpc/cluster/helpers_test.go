@@ -70,7 +70,10 @@ func (n *node) start() {
 		}
 		return append(dst, args...), nil
 	}}
-	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{method}}); err != nil {
+	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{method, rpc.BidiStreaming("chat", n.chat)}}); err != nil {
+		n.fleet.t.Fatal(err)
+	}
+	if err := server.Register(&rpc.Service{Name: "pkg.M", Methods: n.onMessages()}); err != nil {
 		n.fleet.t.Fatal(err)
 	}
 	l, served := rpctest.NewListener(), make(chan error, 1)

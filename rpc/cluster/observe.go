@@ -7,6 +7,8 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/resolve"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds what a client lets others see: attempts, events and counts.
@@ -15,15 +17,18 @@ import (
 type AttemptInfo struct {
 	Address         resolve.Address
 	Service, Method string
+	Dialect         transport.Dialect
 	Number          int  // from 1
 	Hedge           bool // runs beside an earlier one
+	Stream          bool // opens a stream, whose end is the attempt's if it is opened
 }
 
 // AttemptResult is how an attempt ended.
 type AttemptResult struct {
 	Duration time.Duration
-	Err      error // nil, an *rpc.ApplicationException, *rpc.BizStatus or *rpc.Error
+	Err      error // nil, an *rpc.ApplicationException, *rpc.BizStatus, *rpc.StatusError, *rpc.Error or *stream.Error
 	Outcome  Outcome
+	Stream   *stream.Stream // that has ended; nil for a call, or if none was opened
 }
 
 // AttemptInterceptor sees an attempt before it starts, where it is made. It returns the context for the attempt, which
@@ -32,7 +37,8 @@ type AttemptInterceptor func(ctx context.Context, a AttemptInfo) (inner context.
 
 // intercepted makes an attempt on a connection between the interceptors.
 func (c *Client) intercepted(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane) error {
-	info := AttemptInfo{Address: l.endpoint.Address(), Service: call.Service, Method: call.Method, Number: a.number, Hedge: a.hedge}
+	info := AttemptInfo{Address: l.endpoint.Address(), Service: call.Service, Method: call.Method,
+		Dialect: l.dialect, Number: a.number, Hedge: a.hedge, Stream: a.work.streams()}
 	outer := ctx
 	ends := make([]func(AttemptResult), 0, len(c.opt.interceptors))
 	for _, f := range c.opt.interceptors {
@@ -45,9 +51,13 @@ func (c *Client) intercepted(ctx context.Context, call *rpc.Invocation, a *attem
 		}
 	}
 	start := c.now()
-	err := l.client.Invoke(ctx, call)
+	err := l.carry(ctx, call, a.work)
 	if len(ends) == 0 {
 		return err
+	}
+	if err == nil && a.work.streams() {
+		a.work.opening.ends, a.work.opening.start = ends, start
+		return nil
 	}
 	result := AttemptResult{Duration: time.Duration(c.now() - start), Err: err, Outcome: c.outcomeOf(outer, err)}
 	for i := len(ends) - 1; i >= 0; i-- {
@@ -109,12 +119,13 @@ type Stats struct {
 type AddressStats struct {
 	Address     resolve.Address
 	Connections int
-	Pending     int    // calls that run
+	Pending     int    // calls that run, and streams that are open
+	Streams     int    // that are open
 	Attempts    uint64 // that ended, those below among them
 	Failed      uint64 // without a reply in time
 	Refused     uint64 // by the server, or because too many calls waited
 	Canceled    uint64
-	Latency     time.Duration // of all attempts together
+	Latency     time.Duration // of all attempts together, but for streams
 	Reachable   bool          // connected, or not yet wanted
 	Ejected     bool
 	Warming     bool
@@ -129,7 +140,7 @@ func (c *Client) Stats() Stats {
 	for _, e := range c.members.Load().set {
 		state := e.linkState.Load()
 		a := AddressStats{
-			Address: e.Address(), Pending: e.Pending(),
+			Address: e.Address(), Pending: e.Pending(), Streams: int(e.calls.streams.Load()),
 			Attempts: e.calls.attempts.Load(), Failed: e.calls.failed.Load(), Refused: e.calls.refused.Load(),
 			Canceled: e.calls.canceled.Load(), Latency: time.Duration(e.calls.latency.Load()),
 			Reachable: state == ready || state == idle, Ejected: e.health.until.Load() > now,

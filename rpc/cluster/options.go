@@ -280,10 +280,14 @@ func PinKeys(keys ...[sha256.Size]byte) func(resolve.Address, tls.ConnectionStat
 }
 
 // dialectOption returns the option for a dialect that an address names, nil for none.
-func dialectOption(d resolve.Dialect) (rpc.ClientOption, error) {
-	switch d {
-	case "":
+func dialectOption(d resolve.Dialect, messages bool) (rpc.ClientOption, error) {
+	switch {
+	case d == "", messages && d == resolve.TRPC:
 		return nil, nil
+	case messages != (d == resolve.TRPC):
+		return nil, errors.New("cluster: the address names the dialect " + strconv.Quote(string(d)) + ", which this client's methods have not")
+	}
+	switch d {
 	case resolve.Framed:
 		return rpc.Framed(), nil
 	case resolve.Unframed:

@@ -19,6 +19,7 @@ const (
 	Unframed Dialect = "unframed"
 	THeader  Dialect = "theader"
 	TTHeader Dialect = "ttheader"
+	TRPC     Dialect = "trpc" // of methods on messages
 )
 
 // DefaultWeight is the weight of an address that names none.

@@ -19,6 +19,21 @@ func (s *Stream) Watch(f func(Passage)) (sent, received int) {
 	return s.sent, s.received
 }
 
+// End reports whether the stream has ended, and how: err is nil if regularly, a client's has the outcome that the
+// server closed with, and a [*Error] says why there is none. The stream's context may have ended
+// for a reason that came later.
+func (s *Stream) End() (ended bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.ended:
+		return false, nil
+	case s.err != nil:
+		return true, s.err
+	}
+	return true, s.outcome
+}
+
 // Counts returns how many messages went and came.
 func (s *Stream) Counts() (sent, received int) {
 	s.mu.Lock()

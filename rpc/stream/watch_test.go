@@ -1,6 +1,8 @@
 package stream_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -46,4 +48,27 @@ func TestWatchersSeeEachMessageOnce(t *testing.T) {
 	}
 	p.client.Cancel(nil)
 	p.server.Cancel(nil)
+}
+
+func TestTheEndOfAStreamIsToldHoweverItsContextEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := connect(t, ctx, stream.Options{}, stream.Options{})
+	if ended, err := p.client.End(); ended || err != nil {
+		t.Errorf("an open stream: %t, %v", ended, err)
+	}
+	outcome := errors.New("no more")
+	p.server.Finish(outcome)
+	cancel()
+	if ended, err := p.client.End(); !ended || err != outcome {
+		t.Errorf("after the outcome: %t, %v", ended, err)
+	}
+	if ended, err := p.server.End(); !ended || err != nil {
+		t.Errorf("the server's side: %t, %v", ended, err)
+	}
+	q := connect(t, t.Context(), stream.Options{}, stream.Options{})
+	q.client.Cancel(nil)
+	if ended, err := q.client.End(); !ended || codeOf(err) != stream.Cancelled {
+		t.Errorf("after a cancel: %t, %v", ended, err)
+	}
+	q.server.Cancel(nil)
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/gen/internal/golden/streams"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/cluster"
+	"github.com/thrum-rpc/thrum/rpc/resolve"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
 	"github.com/thrum-rpc/thrum/rpc/stream"
 )
@@ -56,6 +59,41 @@ func (notes) Add(ctx context.Context, s stream.ClientStreamingServer[streams.Not
 }
 
 func (notes) Last(_ context.Context, n *streams.Note) (*streams.Note, error) { return n, nil }
+
+// A generated client works on a client of many addresses as it does on one of one.
+func TestAGeneratedClientStreamsOverACluster(t *testing.T) {
+	server := rpc.NewServer()
+	if err := server.Register(streams.NewNotesService(notes{})); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	calls, err := cluster.New(resolve.Hosts(l.Addr().String()), cluster.Dial(rpc.TTHeader()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer calls.Close()
+	ctx, c := t.Context(), streams.NewNotesClient(calls)
+	count, err := c.Count(ctx, &streams.Note{Text: "b", Number: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range int32(2) {
+		if n, err := count.Recv(ctx); err != nil || n.Number != i || n.Text != "b" {
+			t.Fatalf("got %v, %v", n, err)
+		}
+	}
+	if _, err := count.Recv(ctx); err != io.EOF {
+		t.Errorf("got %v", err)
+	}
+	if n, err := c.Last(ctx, &streams.Note{Text: "z"}); err != nil || n.Text != "z" {
+		t.Errorf("the unary method: %v, %v", n, err)
+	}
+}
 
 func TestAGeneratedServiceStreams(t *testing.T) {
 	server := rpc.NewServer()
