@@ -285,6 +285,64 @@ func TestEnginesStopAtTheSameDepth(t *testing.T) {
 	}
 }
 
+// A chain may be longer than the stack of an entry into machine code, than the larger one that follows,
+// and both may begin anywhere in a list.
+func TestEnginesEncodeLongChainsTheSame(t *testing.T) {
+	for _, protocol := range []Protocol{Binary, Compact} {
+		p := enginesOf(t, reflect.TypeFor[thread](), MaxDepth(10_000), Use(protocol))
+		for _, length := range []int{10, 100, 2500} {
+			v := &thread{N: -1}
+			for i := range length {
+				v = &thread{N: int32(i), Next: v}
+				if i%(length/3) == 0 {
+					v.More = []*thread{nil, {N: 1, Next: v.Next}, {N: 2}}
+				}
+			}
+			if err := p.agree(mem.Of(v)); err != nil {
+				t.Errorf("%d links: %v", length, err)
+			}
+			w := &thread{More: []*thread{v, {Next: v}, v}}
+			if err := p.agree(mem.Of(w)); err != nil {
+				t.Errorf("%d links in a list: %v", length, err)
+			}
+		}
+	}
+}
+
+// sparse takes long to be found empty: what machine code does at a time is bounded all the same.
+type sparse struct {
+	A *int32  `frugal:"1,optional,i32"`
+	B *int32  `frugal:"2,optional,i32"`
+	C *int32  `frugal:"3,optional,i32"`
+	D *int32  `frugal:"4,optional,i32"`
+	E *int32  `frugal:"5,optional,i32"`
+	F *int32  `frugal:"6,optional,i32"`
+	G *int32  `frugal:"7,optional,i32"`
+	H *int32  `frugal:"8,optional,i32"`
+	I *int32  `frugal:"9,optional,i32"`
+	J *int32  `frugal:"10,optional,i32"`
+	K []int64 `frugal:"11,optional,list<i64>"`
+	L *leaf   `frugal:"12,optional,leaf"`
+}
+
+type sparseLists struct {
+	Flat   []*sparse   `frugal:"1,default,list<sparse>"`
+	Nested [][]*sparse `frugal:"2,default,list<list<sparse>>"`
+}
+
+func TestEnginesEncodeManyNearlyEmptyStructsTheSame(t *testing.T) {
+	for _, protocol := range []Protocol{Binary, Compact} {
+		p := enginesOf(t, reflect.TypeFor[sparseLists](), Use(protocol))
+		n := int32(7)
+		few := slicesOf(&sparse{J: &n}, 3)
+		many := append(slicesOf(&sparse{}, 10_000), few...)
+		v := &sparseLists{Flat: many, Nested: [][]*sparse{few, many, slicesOf[*sparse](nil, 9), many}}
+		if err := p.agree(mem.Of(v)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // thread has no maps, so that machine code calls itself.
 type thread struct {
 	N    int32     `frugal:"1,default,i32"`

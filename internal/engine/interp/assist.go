@@ -39,9 +39,14 @@ func (e *encoder) Threshold() int { return e.threshold }
 
 // Plain appends a struct without the help of the StructEncoder.
 func (e *encoder) Plain(b []byte, proc int, base mem.Pointer, depth int) ([]byte, *diag.Fault) {
+	return e.Alone().structure(b, e.prog.Procs[proc], base, depth)
+}
+
+// Alone returns the same without its StructEncoder.
+func (e *encoder) Alone() *Parts {
 	plain := *e
 	plain.assist = nil
-	return plain.structure(b, plain.prog.Procs[proc], base, depth)
+	return &plain
 }
 
 // lowered returns the ops of a procedure as they were before pairs were joined.

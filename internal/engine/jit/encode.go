@@ -34,6 +34,7 @@ const (
 	wordIndex           // in and out: the element of the list wordOp that is not written, -1 outside of lists
 	wordCount           // in and out: the number of the list's elements
 	wordLast            // in and out: the id of the field before, in the compact protocol
+	wordWork            // in: how many ops of structs that may be nearly empty there may still be
 
 	// What follows is for the code alone.
 	wordAsideOut
@@ -48,8 +49,12 @@ const (
 	statusRoom          // there is not enough room
 	statusOps           // the driver is to write the ops from wordOp to wordTo
 	statusAssist        // the driver is to write wordOp, or of a list the element wordIndex
+	statusDeep          // wordLevels calls of procedures were too few for wordOp, or the element wordIndex
 	statusFault         // the value has no encoding
 )
+
+// workLimit bounds what code does beside writing bytes.
+const workLimit = 64 << 10
 
 // copyLimit is the length from which texts are copied by Go, which can be preempted.
 const copyLimit = 16 << 10
@@ -62,6 +67,7 @@ type encoder struct {
 	entry          uintptr
 	units          []unit // by procedure
 	levels         int    // how many calls of procedures the stack has room for
+	deepLevels     int    // and that of enter.CallDeep
 	depth          int    // how deep the calls of one procedure may nest, calls of others excluded
 	maxDepth       int
 }
@@ -90,7 +96,7 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 	e := &encoder{Encoder: fallback, code: pages, entry: pages.Addr(), maxDepth: o.MaxDepth}
 	e.depth = g.deepest
 	if g.calls {
-		e.levels = g.levels()
+		e.levels, e.deepLevels = g.levels(enter.StackSize), g.levels(enter.DeepStackSize)
 	}
 	for _, labels := range g.resume {
 		u := unit{resume: make([]uintptr, len(labels))}
@@ -159,14 +165,19 @@ func (e *encoder) run(p *interp.Parts, b []byte, proc int, base mem.Pointer, dep
 	block[wordPosition] = uint64(len(b))
 	block[wordResume] = uint64(u.resume[0])
 	block[wordCopy] = uint64(copyBelow)
+	allowed := depth/e.depth - 1 // calls of procedures
+	levels := min(e.levels, allowed)
 	for {
 		start := int(block[wordPosition])
 		block[wordEnd] = uint64(min(cap(b), start+asm.Budget))
-		block[wordLevels] = uint64(e.levels)
-		if depth < (e.levels+1)*e.depth {
-			block[wordLevels] = uint64(depth/e.depth - 1)
+		block[wordLevels] = uint64(levels)
+		block[wordWork] = workLimit
+		var status uint64
+		if levels <= e.levels {
+			status = enter.Call(e.entry, &block, base, mem.Data(b))
+		} else {
+			status = enter.CallDeep(e.entry, &block, base, mem.Data(b))
 		}
-		status := enter.Call(e.entry, &block, base, mem.Data(b))
 		runtime.KeepAlive(e)
 		at := int(block[wordOut] - block[wordBuffer])
 		if status == statusDone {
@@ -186,8 +197,17 @@ func (e *encoder) run(p *interp.Parts, b []byte, proc int, base mem.Pointer, dep
 			}
 			status = statusAssist // one element is more than one entry may do
 		}
+		parts := p
+		if status == statusDeep {
+			if levels <= e.levels && levels < allowed {
+				levels = min(e.deepLevels, allowed)
+				continue
+			}
+			// Nor would what lies below find its end: each of its structs would start in vain.
+			status, parts = statusAssist, p.Alone()
+		}
 		var f *diag.Fault
-		if b, f = e.leave(p, b[:at], proc, base, depth, status, &block); f != nil {
+		if b, f = e.leave(parts, b[:at], proc, base, depth, status, &block); f != nil {
 			return nil, f
 		}
 		if block[wordResume] == 0 {

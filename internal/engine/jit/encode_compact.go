@@ -11,7 +11,7 @@ import (
 // there is room for the longest it may have, with stores wider than itself. Where there is not, at the
 // end of a buffer, it is written aside and copied, so that room is compared exactly here too.
 
-// asideSize is the part of the stack where pieces are written aside, at its end.
+// asideSize is the part of the stack where pieces are written aside, at its start.
 const asideSize = 512
 
 // longestCompactRun bounds a run, with what its wide stores write beyond it.
@@ -310,12 +310,10 @@ func (g *encodeGenerator) aside(bound int32, x exits, body func()) {
 		m.Store(asm.W64, rBlock, 8*wordAsideOut, rOut)
 		m.Store(asm.W64, rBlock, 8*wordAsideEnd, rEnd)
 		m.Stack(rOut)
-		m.AddImm(rOut, rOut, asm.StackSize-asideSize)
 		m.Imm(rEnd, 0)
 		m.Jump(start)
 		m.Bind(copied)
 		m.Stack(rSrc)
-		m.AddImm(rSrc, rSrc, asm.StackSize-asideSize)
 		m.Sub(rLen, rOut, rSrc)
 		m.Load(asm.W64, rOut, rBlock, 8*wordAsideOut)
 		m.Load(asm.W64, rEnd, rBlock, 8*wordAsideEnd)

@@ -3,6 +3,7 @@ package jit
 import (
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
+	"github.com/thrum-rpc/thrum/internal/engine/jit/enter"
 	"github.com/thrum-rpc/thrum/internal/plan"
 )
 
@@ -57,7 +58,9 @@ type encodeGenerator struct {
 	depth   int // levels below the procedure at hand
 	deepest int // levels that a procedure takes
 
-	room, assist asm.Label // what code below a unit's field jumps to
+	// What code below a unit's field jumps to.
+	room, assist asm.Label
+	deep         asm.Label // where a procedure may not be called any more
 	fault        asm.Label // what any code jumps to that meets a value without an encoding
 
 	calls bool // there are bodies
@@ -87,7 +90,7 @@ type place struct {
 // generate returns the code, or why there is none.
 func (g *encodeGenerator) generate() ([]byte, string) {
 	g.findDriven()
-	g.room, g.assist, g.fault = g.m.Label(), g.m.Label(), g.m.Label()
+	g.room, g.assist, g.deep, g.fault = g.m.Label(), g.m.Label(), g.m.Label(), g.m.Label()
 	g.entry()
 	if g.opts.Compact != 0 {
 		g.compactHeads()
@@ -109,7 +112,7 @@ func (g *encodeGenerator) generate() ([]byte, string) {
 	switch {
 	case err != nil:
 		return nil, err.Error()
-	case g.levels() < 1:
+	case g.levels(enter.StackSize) < 1:
 		return nil, "it nests deeper than the stack of one entry"
 	case len(code) > mostCode:
 		return nil, "its code would be too large"
@@ -120,8 +123,8 @@ func (g *encodeGenerator) generate() ([]byte, string) {
 // mostCode is the size of code that a type may have.
 const mostCode = 1 << 20
 
-// levels returns how many calls of procedures the stack has room for, beside a unit.
-func (g *encodeGenerator) levels() int { return (asm.StackSize-asideSize)/(8*g.most) - 1 }
+// levels returns how many calls of procedures a stack has room for, beside a unit.
+func (g *encodeGenerator) levels(stack int) int { return (stack-asideSize)/(8*g.most) - 1 }
 
 // findDriven finds what may hold maps: those are the driver's, and so is what
 // leads to them.
@@ -185,6 +188,7 @@ func (g *encodeGenerator) entry() {
 	m.Load(asm.W64, rEnd, rBlock, 8*wordEnd)
 	m.Add(rEnd, rEnd, asm.R2)
 	m.Stack(rFrame)
+	m.AddImm(rFrame, rFrame, asideSize)
 	m.Load(asm.W64, rB, rBlock, 8*wordResume)
 	m.JumpReg(rB)
 }
@@ -196,6 +200,8 @@ func (g *encodeGenerator) exits() {
 	g.m.Exit(statusRoom)
 	g.m.Bind(g.assist)
 	g.m.Exit(statusAssist)
+	g.m.Bind(g.deep)
+	g.m.Exit(statusDeep)
 	g.m.Bind(g.fault)
 	g.m.Exit(statusFault)
 }
@@ -388,6 +394,7 @@ func (g *encodeGenerator) fields(proc int, off int32) {
 		}()
 	}
 	x := exits{g.room, g.assist}
+	g.charge(p)
 	for k := 0; k < len(p.Ops); {
 		r := g.gather(p, k, off)
 		if r.ops > 0 {
@@ -413,6 +420,29 @@ func (g *encodeGenerator) fields(proc int, off int32) {
 	g.run(&r, rBase, x)
 }
 
+// freeOps is the number of ops that may write nothing up to which a struct is not charged for.
+const freeOps = 8
+
+// charge counts the ops of a struct that takes long for the few bytes that it may be, and leaves when it is
+// time: what is written bounds the work of the others.
+func (g *encodeGenerator) charge(p *plan.Proc) {
+	n := int32(0)
+	for k := range p.Ops {
+		if p.Ops[k].Flags&conditional != 0 {
+			n++
+		}
+	}
+	if n <= freeOps {
+		return
+	}
+	m := g.m
+	m.Load(asm.W64, rB, rBlock, 8*wordWork)
+	m.AddImm(rB, rB, -n)
+	m.Store(asm.W64, rBlock, 8*wordWork, rB)
+	m.Mov(rNew, rOut)
+	m.BranchImm(asm.LT, rB, 0, g.room)
+}
+
 // structure writes the struct at off from the base, inlined or by a call.
 func (g *encodeGenerator) structure(proc int, off int32) {
 	if !g.active[proc] && g.weights[proc] <= inlineOps {
@@ -430,7 +460,7 @@ func (g *encodeGenerator) structure(proc int, off int32) {
 	}
 	m := g.m
 	m.Load(asm.W64, rB, rBlock, 8*wordLevels)
-	m.BranchImm(asm.EQ, rB, 0, g.assist)
+	m.BranchImm(asm.EQ, rB, 0, g.deep)
 	m.AddImm(rB, rB, -1)
 	m.Store(asm.W64, rBlock, 8*wordLevels, rB)
 	saved := g.takeSlots(1)

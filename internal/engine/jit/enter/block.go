@@ -4,6 +4,10 @@ package enter
 // holds the same number.
 const StackSize = 2048
 
+// DeepStackSize is the number of bytes that code may use which CallDeep enters. A goroutine that
+// has not used as much before gets a larger stack for it.
+const DeepStackSize = 32 << 10
+
 // Words is the number of words of a Block.
 const Words = 32
 

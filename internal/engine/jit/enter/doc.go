@@ -6,18 +6,19 @@
 // Code is entered with the address of a [Block] in the first register of the
 // portable machine (package asm), and two addresses in the second and third.
 // It may use every register that Go's ABI0 lets assembly use, and StackSize
-// bytes of stack. It returns a status. What else it has to say stands in the block.
+// bytes of stack, or DeepStackSize if CallDeep enters it. It returns a status.
+// What else it has to say stands in the block.
 //
 // # Invariants
 //
 // Who makes or calls code keeps these; tests named TestInvariantN show them:
 //
-//  1. Code is a leaf: it calls no Go, and it never needs more stack than StackSize.
+//  1. Code is a leaf: it calls no Go, and it never needs more stack than StackSize (or DeepStackSize).
 //     Call is an ordinary assembly function with a frame of that size, so that the stack has grown before
 //     the code runs, and Go's own stack maps describe all that is below.
 //  2. p and q are real pointers: should the stack grow on the way in, they are
 //     adjusted, so they may point anywhere. They are loaded after that.
-//  3. Code stores no Go pointer but into the StackSize bytes, which the
+//  3. Code stores no Go pointer but into its part of the stack, which the
 //     collector does not look at and which are gone after the call. A Block has no
 //     pointers: an address in it is a number that nobody follows later.
 //  4. Code ends: the work of one call is bounded, because it cannot be preempted.

@@ -8,3 +8,8 @@ import "unsafe"
 //
 //go:noescape
 func Call(code uintptr, block *Block, p, q unsafe.Pointer) (status uint64)
+
+// CallDeep is Call with DeepStackSize bytes of stack.
+//
+//go:noescape
+func CallDeep(code uintptr, block *Block, p, q unsafe.Pointer) (status uint64)

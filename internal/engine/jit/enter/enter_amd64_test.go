@@ -68,9 +68,14 @@ func deepen(n int, f func()) byte {
 // TestInvariant1 enters code at every depth of the stack of new goroutines,
 // among them those where it has to grow, and uses all the stack that code has.
 func TestInvariant1(t *testing.T) {
+	t.Run("Call", func(t *testing.T) { usesItsStack(t, enter.StackSize, enter.Call) })
+	t.Run("CallDeep", func(t *testing.T) { usesItsStack(t, enter.DeepStackSize, enter.CallDeep) })
+}
+
+func usesItsStack(t *testing.T, size int32, call func(uintptr, *enter.Block, unsafe.Pointer, unsafe.Pointer) uint64) {
 	code := compile(t, func(m asm.Machine) {
 		m.Stack(asm.R5)
-		for off := int32(0); off < enter.StackSize; off += 8 {
+		for off := int32(0); off < size; off += 8 {
 			m.StoreImm(asm.W64, asm.R5, off, 0xaaaaaaaaaaaaaaaa)
 		}
 		m.Exit(3)
@@ -79,7 +84,7 @@ func TestInvariant1(t *testing.T) {
 		done := make(chan uint64)
 		go func() {
 			var status uint64
-			deepen(depth*2, func() { status = enter.Call(code.Addr(), new(enter.Block), nil, nil) })
+			deepen(depth*2, func() { status = call(code.Addr(), new(enter.Block), nil, nil) })
 			done <- status
 		}()
 		if got := <-done; got != 3 {

@@ -8,3 +8,8 @@ import "unsafe"
 func Call(uintptr, *Block, unsafe.Pointer, unsafe.Pointer) uint64 {
 	panic("enter: no machine code on this platform")
 }
+
+// CallDeep is not there either.
+func CallDeep(uintptr, *Block, unsafe.Pointer, unsafe.Pointer) uint64 {
+	panic("enter: no machine code on this platform")
+}
