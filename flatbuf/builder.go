@@ -15,7 +15,8 @@ import (
 // that reaches 2 GiB.
 type Builder struct {
 	// Bytes holds the message so far at its end, from Head on. What is before
-	// has any content. FinishedBytes is for most uses.
+	// has any content. FinishedBytes is for most uses. The length is a multiple of
+	// the greatest alignment.
 	Bytes []byte
 
 	head      int // the message so far is Bytes[head:]
@@ -27,9 +28,10 @@ type Builder struct {
 	nested    bool // inside a table or vector
 	finished  bool
 	shared    map[string]UOffsetT
-	offsets   []UOffsetT // of vectors that are being made
-	want      int        // bytes to allocate at first
-	home      *Pool      // that it came from and goes back to
+	offsets   []UOffsetT // of vectors and Go structs that are being made, a stack
+	structs   writer
+	want      int   // bytes to allocate at first
+	home      *Pool // that it came from and goes back to
 }
 
 // firstSize is what a builder that knows nothing of its messages allocates.
@@ -43,7 +45,7 @@ func NewBuilder(initialSize int) *Builder {
 	b := &Builder{}
 	if initialSize > 0 {
 		b.Bytes = make([]byte, roundUp(initialSize))
-		b.head = len(b.Bytes)
+		b.head, b.minalign = len(b.Bytes), SizeUOffsetT
 	}
 	return b
 }
@@ -82,6 +84,22 @@ func (b *Builder) Detach() []byte {
 	b.Bytes = nil
 	b.Reset()
 	return msg
+}
+
+// builderState is a place in a message to which its builder can return.
+type builderState struct {
+	used, minalign, vtables, offsets int
+}
+
+func (b *Builder) state() builderState {
+	return builderState{len(b.Bytes) - b.head, b.minalign, len(b.vtables.offsets), len(b.offsets)}
+}
+
+// rewind forgets what was written since, outside of any table or vector.
+func (b *Builder) rewind(s builderState) {
+	b.head, b.minalign = len(b.Bytes)-s.used, s.minalign
+	b.vtables.truncate(b.Bytes, s.vtables)
+	b.offsets = b.offsets[:s.offsets]
 }
 
 // FinishedBytes returns the message. It panics before Finish. The result
@@ -300,7 +318,9 @@ func (b *Builder) finish(root UOffsetT, fid []byte, prefix bool) {
 	if prefix {
 		extra += sizePrefixLength
 	}
-	b.Prep(max(b.minalign, SizeUOffsetT), extra)
+	if align := max(b.minalign, SizeUOffsetT); (len(b.Bytes)-b.head+extra)&(align-1) != 0 || b.head < extra {
+		b.Prep(align, extra)
+	}
 	if root > b.Offset() {
 		panic("flatbuf: an offset to what is not yet written")
 	}

@@ -37,12 +37,37 @@ func (b *Builder) StartTable(slots, inline, align int) (table []byte, vtable []u
 // is where the last field in it ends. From refStart to refEnd there are
 // references only: each holds the offset of what it refers to.
 func (b *Builder) EndTable(table []byte, vtable []uint16, align, end, refStart, refEnd int) UOffsetT {
-	return b.EndTable64(table, vtable, align, end, refStart, refStart, refEnd)
+	table = b.closeTable(table, align, end)
+	object := b.Offset()
+	if refStart < refEnd {
+		refs := table[refStart:refEnd]
+		for at := 0; at+SizeUOffsetT <= len(refs); at += SizeUOffsetT {
+			p := mem.Data(refs[at : at+SizeUOffsetT])
+			mem.PutLE32(p, uint32(object)-uint32(refStart+at)-mem.LE32(p))
+		}
+	}
+	return b.endVtable(object, vtable, end)
 }
 
 // EndTable64 is EndTable for a table that has references of 64 bits too, from
 // wideStart to refStart.
 func (b *Builder) EndTable64(table []byte, vtable []uint16, align, end, wideStart, refStart, refEnd int) UOffsetT {
+	table = b.closeTable(table, align, end)
+	object := b.Offset()
+	for at := wideStart; at < refStart; at += 8 {
+		p := mem.Data(table[at : at+8])
+		mem.PutLE64(p, uint64(object)-uint64(at)-mem.LE64(p))
+	}
+	for at := refStart; at < refEnd; at += SizeUOffsetT {
+		p := mem.Data(table[at : at+SizeUOffsetT])
+		mem.PutLE32(p, uint32(object)-uint32(at)-mem.LE32(p))
+	}
+	return b.endVtable(object, vtable, end)
+}
+
+// closeTable makes the first end bytes of table, with zeros after them, part of the
+// message and returns them.
+func (b *Builder) closeTable(table []byte, align, end int) []byte {
 	b.assertNested()
 	b.nested = false
 	if slack := len(table) - end; slack >= align { // absent fields
@@ -54,15 +79,12 @@ func (b *Builder) EndTable64(table []byte, vtable []uint16, align, end, wideStar
 		table[i] = 0
 	}
 	b.head -= len(table)
-	object := b.Offset()
-	for at := wideStart; at < refStart; at += 8 {
-		p := mem.Data(table[at : at+8])
-		mem.PutLE64(p, uint64(object)-uint64(at)-mem.LE64(p))
-	}
-	for at := refStart; at < refEnd; at += SizeUOffsetT {
-		p := mem.Data(table[at : at+SizeUOffsetT])
-		mem.PutLE32(p, uint32(object)-uint32(at)-mem.LE32(p))
-	}
+	return table
+}
+
+// endVtable completes the vtable of the table with that offset, whose fields
+// end at end, and lets the table refer to it.
+func (b *Builder) endVtable(object UOffsetT, vtable []uint16, end int) UOffsetT {
 	n := len(vtable)
 	for n > VtableMetadataFields && vtable[n-1] == 0 {
 		n--

@@ -10,20 +10,49 @@ import (
 
 // CreateString writes a string and the zero byte after it, and returns its offset.
 func (b *Builder) CreateString(s string) UOffsetT {
-	n, end := len(s), len(b.Bytes)
-	pos := end - (end-b.head+n+1+SizeUOffsetT+3)&^3
-	if pos < 0 || b.nested || b.minalign < SizeUOffsetT {
+	n, head, buf := len(s), b.head, b.Bytes
+	pos := textPos(head, n)
+	if pos < 0 || b.nested {
 		pos = b.bytesAt(n, 1)
 		copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
 		return UOffsetT(len(b.Bytes) - pos)
 	}
 	// The same as bytesAt does, without a call: most messages are strings.
-	buf := b.Bytes
-	mem.PutLE32(mem.Data(buf[b.head-4:b.head]), 0)
-	mem.PutLE32(mem.Data(buf[pos:pos+SizeUOffsetT]), uint32(n))
-	copy(buf[pos+SizeUOffsetT:], s)
+	putText(buf[pos:head], s)
 	b.head = pos
-	return UOffsetT(end - pos)
+	return UOffsetT(len(buf) - pos)
+}
+
+// textPos returns where a string of n bytes begins that is written before head,
+// less than 0 if there is no room. Memory ends at a multiple of the greatest
+// alignment, so positions align as distances from its end do.
+func textPos(head, n int) int { return (head - n - (SizeUOffsetT + 1)) &^ (SizeUOffsetT - 1) }
+
+// putText fills dst with the length of s, its bytes and zeros, of which there are at
+// least one and at most four.
+func putText(dst []byte, s string) {
+	n := len(s)
+	if len(dst) < n+SizeUOffsetT+1 {
+		panic("flatbuf: a string without room")
+	}
+	p := mem.Data(dst)
+	// Four zeros, of which the string overwrites what is its own.
+	mem.PutLE32(mem.Add(p, uintptr(len(dst)-4)), 0)
+	mem.PutLE32(p, uint32(n))
+	p = mem.Add(p, SizeUOffsetT)
+	src := mem.StringData(s)
+	switch { // short ones by two loads and stores, which overlap
+	case n >= 8 && n <= 16:
+		x, y := mem.LE64(src), mem.LE64(mem.Add(src, uintptr(n-8)))
+		mem.PutLE64(p, x)
+		mem.PutLE64(mem.Add(p, uintptr(n-8)), y)
+	case n >= 4 && n < 8:
+		x, y := mem.LE32(src), mem.LE32(mem.Add(src, uintptr(n-4)))
+		mem.PutLE32(p, x)
+		mem.PutLE32(mem.Add(p, uintptr(n-4)), y)
+	default:
+		mem.PutString(p, s)
+	}
 }
 
 // CreateByteString is CreateString for bytes.
@@ -124,22 +153,28 @@ func (b *Builder) EndVector64(vectorNumElems int) UOffsetT {
 // CreateVectorOfTables writes a vector of references to what has these offsets, tables or
 // strings, and returns its offset.
 func (b *Builder) CreateVectorOfTables(offsets []UOffsetT) UOffsetT {
-	b.assertNotNested()
 	n := len(offsets)
-	b.Prep(SizeUOffsetT, n*SizeUOffsetT)
-	from := b.Offset() // of the end of the vector
 	at := b.head - (n+1)*SizeUOffsetT
+	if at < 0 || at&(SizeUOffsetT-1) != 0 || b.nested {
+		b.assertNotNested()
+		b.Prep(SizeUOffsetT, n*SizeUOffsetT)
+		at = b.head - (n+1)*SizeUOffsetT
+	}
+	from := uint32(len(b.Bytes) - b.head) // the offset of the end of the vector
 	vector := b.Bytes[at:b.head]
-	mem.PutLE32(mem.Data(vector[:4]), uint32(n))
-	b.head = at
-	for i, off := range offsets {
-		if off > from {
+	p := mem.Data(vector)
+	mem.PutLE32(p, uint32(n))
+	above := from + uint32(n)*SizeUOffsetT
+	for _, off := range offsets {
+		if uint32(off) > from {
 			panic("flatbuf: an offset to what is not yet written")
 		}
-		vector = vector[SizeUOffsetT:]
-		mem.PutLE32(mem.Data(vector[:4]), uint32(int(from-off)+(n-i)*SizeUOffsetT))
+		p = mem.Add(p, SizeUOffsetT)
+		mem.PutLE32(p, above-uint32(off))
+		above -= SizeUOffsetT
 	}
-	return b.Offset()
+	b.head = at
+	return UOffsetT(len(b.Bytes) - at)
 }
 
 // KeyCompare tells whether the table at offset o1 comes before the one at o2; offsets

@@ -20,8 +20,8 @@ type Codec[T any] struct {
 	layout   Layout
 	verifier *Verifier
 	config   codecConfig
+	id       []byte // the file identifier, if there is one
 	builders Pool
-	writers  sync.Pool // *writer
 	readers  sync.Pool // *reader
 }
 
@@ -76,6 +76,7 @@ func For[T any](opts ...CodecOption) (*Codec[T], error) {
 	c.layout = comp.layout
 	verify := append([]VerifyOption{MaxDepth(c.config.depth)}, c.config.verify...)
 	if c.config.id != "" {
+		c.id = []byte(c.config.id)
 		verify = append(verify, FileIdentifier(c.config.id))
 	}
 	if c.verifier, err = NewVerifier(&c.layout, 0, verify...); err != nil {
@@ -104,33 +105,26 @@ func (c *Codec[T]) Marshal(v *T) ([]byte, error) {
 // MarshalTo makes v the message of b, which is Reset first. It allocates nothing
 // once the builder's memory is large enough.
 func (c *Codec[T]) MarshalTo(b *Builder, v *T) error {
+	if v == nil {
+		return errNil()
+	}
 	b.Reset()
-	off, err := c.Build(b, v)
-	if err != nil {
-		return err
+	off, err := b.structs.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
+	if err == nil {
+		b.finish(off, c.id, false)
 	}
-	if c.config.id != "" {
-		b.finish(off, []byte(c.config.id), false)
-	} else {
-		b.Finish(off)
-	}
-	return nil
+	return err
 }
+
+func errNil() error { return diag.NewFault(diag.InvalidValue, -1, "a nil pointer") }
 
 // Build writes v as a table of the message that b is making, and returns its
 // offset. After an error what was written so far is left in b.
 func (c *Codec[T]) Build(b *Builder, v *T) (UOffsetT, error) {
 	if v == nil {
-		return 0, diag.NewFault(diag.InvalidValue, -1, "a nil pointer")
+		return 0, errNil()
 	}
-	s, _ := c.writers.Get().(*writer)
-	if s == nil {
-		s = new(writer)
-	}
-	off, err := s.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
-	s.b, s.fault = nil, nil
-	c.writers.Put(s)
-	return off, err
+	return b.structs.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
 }
 
 // Unmarshal verifies the message b and fills v from it: fields that are absent
@@ -140,7 +134,7 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) error { return c.unmarshal(b, v, fa
 
 func (c *Codec[T]) unmarshal(b []byte, v *T, strict bool) error {
 	if v == nil {
-		return diag.NewFault(diag.InvalidValue, -1, "a nil pointer")
+		return errNil()
 	}
 	if !c.config.trusted {
 		if err := c.verifier.Verify(b); err != nil {

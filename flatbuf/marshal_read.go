@@ -221,7 +221,7 @@ func copyBools(dst, src []byte) {
 // ref reads what stands at at, 0 if the field is absent.
 func (s *reader) ref(r *refOp, slots []byte, pos, at int, dst mem.Pointer) bool {
 	switch r.kind {
-	case refString, refStringP:
+	case refTexts, refText, refStringP:
 		return s.text(r, at, dst)
 	case refTable:
 		mem.SetPtr(dst, nil)
@@ -276,7 +276,7 @@ func (s *reader) text(r *refOp, at int, dst mem.Pointer) bool {
 			return false
 		}
 	}
-	if r.kind == refString {
+	if r.kind != refStringP {
 		mem.SetString(dst, text)
 		return true
 	}

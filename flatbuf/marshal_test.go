@@ -253,7 +253,7 @@ func TestMarshalAllocatesNothingOnceWarm(t *testing.T) {
 	}
 }
 
-// The first pass finds how much room the second one needs.
+// The pass that finds how much room the message needs finds enough.
 func TestMarshalDoesNotGrow(t *testing.T) {
 	c := codecOf[Monster](t)
 	r := rand.New(rand.NewPCG(28, 29))
@@ -267,6 +267,40 @@ func TestMarshalDoesNotGrow(t *testing.T) {
 		b.Reset()
 		if _, err := c.Build(b, m); err != nil || len(b.Bytes) != memory {
 			t.Fatalf("%v: %d bytes of memory, then %d", err, memory, len(b.Bytes))
+		}
+	}
+}
+
+// A builder that runs out of memory within a Go struct forgets what it wrote of it,
+// vtables too, and nothing of what was there before.
+func TestMarshalStartsAnewInMoreMemory(t *testing.T) {
+	c := codecOf[Monster](t)
+	model := randomMonster(rand.New(rand.NewPCG(30, 31)), 60).withoutWide()
+	for _, before := range []int{0, 3, 20} { // vtables
+		for room := 0; room < 6000; room += 100 {
+			b := flatbuf.NewBuilder(room)
+			var parts []flatbuf.UOffsetT
+			for i := range before {
+				b.StartObject(i + 1)
+				b.PrependInt32Slot(i, 7, 0)
+				parts = append(parts, b.EndObject())
+			}
+			off, err := c.Build(b, model.tagged())
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Finish(off)
+			msg := b.FinishedBytes()
+			var got Monster
+			if err := c.Unmarshal(msg, &got); err != nil || !reflect.DeepEqual(&got, model.tagged()) {
+				t.Fatalf("%d bytes, %d vtables: %v", room, before, err)
+			}
+			for i, part := range parts {
+				table := flatbuf.Table{Bytes: msg, Pos: flatbuf.UOffsetT(len(msg)) - part}
+				if table.GetInt32Slot(flatbuf.VOffsetT(4+2*i), 0) != 7 {
+					t.Fatalf("%d bytes, %d vtables: part %d is lost", room, before, i)
+				}
+			}
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/thrum-rpc/thrum/internal/mem"
 )
 
 // This file compiles tagged Go types: programs for writing and reading, and the
@@ -35,19 +37,26 @@ type tableProgram struct {
 	inline int // bytes that the fields take at most
 	align  int
 	// inlines are the fields as they stand in a table, in the order of falling
-	// alignment; references begin at refsFrom.
-	inlines  []inlineOp
-	refsFrom int // -1 without
-	refs     []refOp
-	vtable   []byte // of a table with all fields
-	bound    int    // bytes that the table takes at most with its vtable
-	results  int    // offsets that refs leave for inlines
+	// alignment; those from refsFrom to refsEnd are the references, which in a table
+	// with all fields begin at refsAt.
+	inlines           []inlineOp
+	refsFrom, refsEnd int
+	values            []inlineOp // inlines but the references
+	refsAt            int
+	refs              []refOp // for reading, and writes for writing, with runs
+	writes            []refOp
+	vtable            []byte // of a table with all fields
+	bound             int    // bytes that the table takes at most with its vtable
+	// results are offsets that refs leave for inlines: first those of the references in
+	// their order, then types of unions.
+	results int
 }
 
 // inlineOp is a field in the table itself, or a run of equal ones.
 type inlineOp struct {
 	kind   inlineKind
 	width  uint8
+	plain  uint8 // the width of an inlineScalar, else 0
 	isBool bool
 	slot   int
 	n      int     // scalars in a run
@@ -77,7 +86,9 @@ type refOp struct {
 	required bool
 	off      uintptr
 	slot     int
-	result   int // where its offset goes; a union's type or vector of types goes into the next
+	n        int // strings one after another
+	result   int // where its offset goes
+	types    int // where a union's type or vector of types goes
 	name     string
 	table    *tableProgram
 	union    *unionProgram
@@ -87,7 +98,8 @@ type refOp struct {
 type refKind uint8
 
 const (
-	refString  refKind = iota // "" is absent unless required
+	refTexts   refKind = iota // n strings, "" is absent
+	refText                   // one that is required
 	refStringP                // a pointer to a string
 	refScalars                // a slice of scalars
 	refStructs                // a slice of structs
@@ -299,19 +311,18 @@ func (p *tableProgram) arrange() {
 		return cmp.Or(cmp.Compare(rank(&y), rank(&x)), cmp.Compare(x.slot, y.slot))
 	})
 	var out []inlineOp
-	for _, op := range p.inlines {
+	for i := 0; i < len(p.inlines); {
+		op := p.inlines[i]
+		n := runOf(p.inlines[i:])
+		if n >= leastRun {
+			op.kind, op.n = inlineRun, n
+		} else {
+			n = 1
+		}
 		p.inline += op.bytes()
 		p.align = max(p.align, op.alignment())
-		if n := len(out); n > 0 && op.kind == inlineScalar && op.def == 0 && !op.isBool {
-			last := &out[n-1]
-			if (last.kind == inlineRun || last.kind == inlineScalar && last.def == 0 && !last.isBool) && last.width == op.width &&
-				op.slot == last.slot+last.n && op.off == last.off+uintptr(last.n)*uintptr(op.width) {
-				last.kind = inlineRun
-				last.n++
-				continue
-			}
-		}
 		out = append(out, op)
+		i += n
 	}
 	p.inlines = out
 	p.vtable = make([]byte, SizeVOffsetT*(VtableMetadataFields+p.slots))
@@ -327,7 +338,68 @@ func (p *tableProgram) arrange() {
 	WriteUint16(p.vtable, uint16(len(p.vtable)))
 	WriteUint16(p.vtable[SizeVOffsetT:], uint16(at))
 	p.bound = at + maxAlign + len(p.vtable)
-	p.refsFrom = slices.IndexFunc(out, func(op inlineOp) bool { return op.kind == inlineRef })
+	p.arrangeRefs()
+	p.values = slices.Concat(out[:p.refsFrom], out[p.refsEnd:])
+	for i := range p.values {
+		if op := &p.values[i]; op.kind == inlineScalar {
+			op.plain = op.width
+		}
+	}
+}
+
+// leastRun is how many scalars one after another are handled faster at once.
+const leastRun = 4
+
+// runOf returns how many scalars from the first on have the default 0 and lie one after
+// another in Go's memory and in the vtable.
+func runOf(ops []inlineOp) int {
+	first := &ops[0]
+	for i := range ops {
+		op := &ops[i]
+		if op.kind != inlineScalar || op.def != 0 || op.isBool || op.width != first.width ||
+			op.slot != first.slot+i || op.off != first.off+uintptr(i)*uintptr(op.width) {
+			return i
+		}
+	}
+	return len(ops)
+}
+
+// arrangeRefs gives the offsets that refs leave the order in which the table has them,
+// and makes runs of strings.
+func (p *tableProgram) arrangeRefs() {
+	isRef := func(op inlineOp) bool { return op.kind == inlineRef }
+	p.refsFrom = max(slices.IndexFunc(p.inlines, isRef), 0)
+	p.refsEnd = p.refsFrom
+	place := make([]int, p.results)
+	for ; p.refsEnd < len(p.inlines) && isRef(p.inlines[p.refsEnd]); p.refsEnd++ {
+		place[p.inlines[p.refsEnd].result] = p.refsEnd - p.refsFrom
+	}
+	if p.refsEnd > p.refsFrom {
+		p.refsAt = p.inlines[p.refsFrom].at
+	}
+	next := p.refsEnd - p.refsFrom
+	for i := range p.inlines {
+		if p.inlines[i].kind == inlineType {
+			place[p.inlines[i].result] = next
+			next++
+		}
+	}
+	for i := range p.inlines {
+		if op := &p.inlines[i]; op.kind == inlineRef || op.kind == inlineType {
+			op.result = place[op.result]
+		}
+	}
+	var out []refOp
+	for _, r := range p.refs {
+		r.result, r.types = place[r.result], place[r.types]
+		if n := len(out); n > 0 && r.kind == refTexts && out[n-1].kind == refTexts &&
+			r.off == out[n-1].off+uintptr(out[n-1].n*mem.Size[string]()) && r.result == out[n-1].result+out[n-1].n {
+			out[n-1].n++
+			continue
+		}
+		out = append(out, r)
+	}
+	p.writes = out
 }
 
 // field compiles f into p and completes its layout.
@@ -379,13 +451,16 @@ func (c *compiler) field(p *tableProgram, f *tagged, fl *FieldLayout) error {
 // reference compiles a field that refers to something.
 func (c *compiler) reference(p *tableProgram, f *tagged, fl *FieldLayout) error {
 	t := f.Type
-	op := refOp{off: f.Offset, slot: f.tag.id, required: f.tag.required, name: f.tag.name, result: p.results}
+	op := refOp{off: f.Offset, slot: f.tag.id, required: f.tag.required, name: f.tag.name, n: 1, result: p.results, types: p.results}
 	isUnion := f.tag.union
 	p.results++
 	var err error
 	switch {
 	case t.Kind() == reflect.String:
-		op.kind, fl.Kind = refString, StringField
+		op.kind, fl.Kind = refTexts, StringField
+		if op.required {
+			op.kind = refText
+		}
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.String:
 		op.kind, fl.Kind = refStringP, StringField
 		op.elem.slice = t.Elem()
@@ -451,9 +526,10 @@ func (c *compiler) vector(op *refOp, t reflect.Type, fixed bool, fl *FieldLayout
 
 // unionField compiles a union or a vector of them.
 func (c *compiler) unionField(p *tableProgram, op *refOp, t reflect.Type, fl *FieldLayout) (err error) {
-	p.results++ // the type, or the vector of types
+	op.types = p.results // of the type, or the vector of types
+	p.results++
 	fl.Size = 1
-	typ := inlineOp{kind: inlineType, width: 1, slot: op.slot - 1, n: 1, result: op.result + 1}
+	typ := inlineOp{kind: inlineType, width: 1, slot: op.slot - 1, n: 1, result: op.types}
 	switch {
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
 		op.kind, fl.Kind = refUnion, UnionField

@@ -24,6 +24,17 @@ const fewVtables = 6
 
 func (s *vtableSet) reset() { s.offsets = s.offsets[:0] }
 
+// truncate forgets all but the first n vtables of the message in buf.
+func (s *vtableSet) truncate(buf []byte, n int) {
+	if n == len(s.offsets) {
+		return
+	}
+	s.offsets = s.offsets[:n]
+	if n > fewVtables {
+		s.reindex(buf)
+	}
+}
+
 // find returns the offset of the vtable in buf that equals vtable, or 0.
 func (s *vtableSet) find(buf, vtable []byte) UOffsetT {
 	n := len(s.offsets)
@@ -159,9 +170,10 @@ func (b *Builder) shareVtable(object UOffsetT, vtable []byte) UOffsetT {
 	}
 	if off == 0 {
 		b.room(len(vtable))
-		b.head -= len(vtable)
-		copy(b.Bytes[b.head:], vtable)
-		off = b.Offset()
+		at := b.head - len(vtable)
+		copy(b.Bytes[at:b.head], vtable)
+		b.head = at
+		off = UOffsetT(len(b.Bytes) - at)
 		b.vtables.add(b.Bytes, off)
 	}
 	table := len(b.Bytes) - int(object)
