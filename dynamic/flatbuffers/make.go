@@ -21,20 +21,30 @@ import (
 // a Value stands for what it is. A vector of tables or structs with a key is sorted. nil
 // leaves a field out.
 func Make(d *schema.StructDef, x any) ([]byte, error) {
-	if d.Fixed() || d.Flavor() != schema.PlainStruct {
-		return nil, diag.NewFault(diag.Unsupported, -1, d.FullName()+" is no table")
+	b := flatbuf.NewBuilder(0)
+	if err := Build(b, d, x); err != nil {
+		return nil, err
 	}
-	m := maker{p: flatpack.Packer{Builder: flatbuf.NewBuilder(0)}}
+	return b.FinishedBytes(), nil
+}
+
+// Build is Make into a Builder in which nothing is begun, which it finishes. After an
+// error b must be reset.
+func Build(b *flatbuf.Builder, d *schema.StructDef, x any) error {
+	if d.Fixed() || d.Flavor() != schema.PlainStruct {
+		return diag.NewFault(diag.Unsupported, -1, d.FullName()+" is no table")
+	}
+	m := maker{p: flatpack.Packer{Builder: b}}
 	root, fault := m.table(d, x, 0)
 	if fault != nil {
-		return nil, fault
+		return fault
 	}
 	if id := d.File().Identifier(); id != "" && d.File().Root() == d {
-		m.p.Builder.FinishWithFileIdentifier(root, []byte(id))
+		b.FinishWithFileIdentifier(root, []byte(id))
 	} else {
-		m.p.Builder.Finish(root)
+		b.Finish(root)
 	}
-	return m.p.Builder.FinishedBytes(), nil
+	return nil
 }
 
 // AppendSet appends to dst a copy of the message of which v is the root, with

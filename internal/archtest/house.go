@@ -75,6 +75,7 @@ var House = Rules{
 		{"rpc/internal/overload", nil},
 		{"rpc", []string{"rpc/stream", "rpc/transport/...", "rpc/internal/...", "codec", "wire/thriftwire/...", "diag"}},
 		{"rpc/flatrpc", []string{"rpc", "rpc/stream", "rpc/transport/...", "flatbuf", "diag"}},
+		{"rpc/flatgeneric", []string{"rpc", "rpc/flatrpc", "dynamic/flatbuffers", "transcode/flatjson", "flatbuf", "schema"}},
 		{"rpc/certs", nil},
 		{"rpc/handover", []string{"rpc"}},
 		{"rpc/resolve", nil},

@@ -122,9 +122,23 @@ func (c *Converter) AppendMessage(dst, json []byte) ([]byte, error) {
 	defer func() { c.readers.Put(r) }()
 	r.p.Builder.Reset()
 	r.p.Reset()
+	if err := c.message(r, json); err != nil {
+		return dst, err
+	}
+	return append(dst, r.p.Builder.FinishedBytes()...), nil
+}
+
+// BuildMessage makes the message that JSON means in b, in which nothing is begun,
+// and finishes it. After an error b must be reset.
+func (c *Converter) BuildMessage(b *flatbuf.Builder, json []byte) error {
+	return c.message(&reader{p: flatpack.Packer{Builder: b}}, json)
+}
+
+// message builds and finishes a message.
+func (c *Converter) message(r *reader, json []byte) error {
 	root, err := c.build(r, json)
 	if err != nil {
-		return dst, err
+		return err
 	}
 	switch b := r.p.Builder; {
 	case c.opt.prefixed && c.id != "":
@@ -136,7 +150,7 @@ func (c *Converter) AppendMessage(dst, json []byte) ([]byte, error) {
 	default:
 		b.Finish(root)
 	}
-	return append(dst, r.p.Builder.FinishedBytes()...), nil
+	return nil
 }
 
 // Build writes the root table that JSON means to b, in which nothing is
