@@ -18,14 +18,20 @@ import (
 func callCommand() *command {
 	return &command{
 		name: "call", args: "ADDRESS Service.method [JSON] --idl FILE",
-		summary: "call a method of any Thrift server with JSON",
+		summary: "call a method of any server of Thrift or FlatBuffers with JSON",
 		help: "ADDRESS is host:port or unix:PATH. JSON is an object of the arguments, {} if it\n" +
 			"is left out, read from standard input if it is -. The result is printed as JSON.\n" +
 			"A declared exception is printed to standard error, as JSON, with exit code 1.\n" +
-			dialectHelp,
+			dialectHelp + "\n" +
+			"\n" +
+			"Services of a .fbs or .bfbs file are called over trpc, whose compressions are none,\n" +
+			"gzip, zlib and snappy. Where their methods stream, JSON is any number of messages,\n" +
+			"and each that comes back is printed on a line of its own, when it comes. An error of\n" +
+			"the application is printed as JSON, like an exception.",
 		examples: []string{
 			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
 			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
+			`thrum call 127.0.0.1:8000 shop.v1.Orders.Watch '{"id": 7}' --idl orders.fbs`,
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			var o callOptions
@@ -46,6 +52,9 @@ type callOptions struct {
 func call(env *environment, args []string, o *callOptions) error {
 	if len(args) < 2 || len(args) > 3 {
 		return usageError("an address and a Service.method are needed, then at most one JSON object")
+	}
+	if isFBS(o.idl) {
+		return callFlat(env, args, o)
 	}
 	service, def, err := o.find(env.stderr, args[1])
 	if err != nil {

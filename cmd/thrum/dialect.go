@@ -38,7 +38,7 @@ const dialectHelp = "A dialect is framed, unframed, theader (fbthrift's header t
 	"compact-fbthrift; a compression, of theader alone, none, zlib or zstd."
 
 func (s *speech) declare(fs *flag.FlagSet) {
-	fs.StringVar(&s.dialect, "dialect", "framed", "how messages travel: a `dialect`")
+	fs.StringVar(&s.dialect, "dialect", "", "how messages travel: a `dialect` (default framed)")
 	fs.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
 	fs.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
 	fs.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
@@ -78,6 +78,9 @@ func (f *tlsFlags) config(address string, d load.Dialect) (*tls.Config, error) {
 func (s *speech) form(dialects []load.Dialect) (f load.Form, err error) {
 	if !strings.HasPrefix(s.path, "/") {
 		return f, usageError("--path must start with /")
+	}
+	if s.dialect == "" {
+		s.dialect = load.Framed.String()
 	}
 	words := map[string]load.Dialect{}
 	for _, d := range dialects {

@@ -105,7 +105,7 @@ type methodFlags struct {
 
 func (f *methodFlags) declare(fs *flag.FlagSet) {
 	f.dirs = includeFlag(fs)
-	fs.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files")
+	fs.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files; to call, a .fbs or .bfbs file too")
 }
 
 // find finds Service.method.
@@ -123,10 +123,11 @@ func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *sch
 // findMethod finds Service.method in f or, where the service is unknown there,
 // in the files that it includes.
 func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, error) {
-	service, method, ok := strings.Cut(name, ".")
-	if !ok {
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
 		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
 	}
+	service, method := name[:at], name[at+1:]
 	s := findService(f, service)
 	if s == nil {
 		return nil, nil, fmt.Errorf("%s has no service %s%s", f.Path(), service, instead(service, serviceNames(f)))

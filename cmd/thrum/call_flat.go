@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/internal/load"
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatgeneric"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+	"github.com/thrum-rpc/thrum/schema"
+)
+
+// This file is "thrum call" of services of FlatBuffers, whose methods may stream.
+
+// messageOptions returns how a client of messages is to speak.
+func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
+	if s.dialect == "" {
+		s.dialect = "trpc"
+	}
+	if _, err := choose("dialect", s.dialect, map[string]bool{"trpc": true}); err != nil {
+		return nil, err
+	}
+	if s.protocol != "binary" || s.multiplexed || s.path != "/" {
+		return nil, usageError("--protocol, --multiplexed and --path are for services of Thrift")
+	}
+	compression, err := choose("compress", s.compress, map[string]trpc.Compression{
+		"none": trpc.None, "gzip": trpc.Gzip, "zlib": trpc.Zlib, "snappy": trpc.SnappyBlock,
+	})
+	if err != nil {
+		return nil, err
+	}
+	opts := []rpc.ClientOption{rpc.CompressMessages(compression)}
+	config, err := s.tls.config(address, load.Framed)
+	if config != nil {
+		opts = append(opts, rpc.TLS(config))
+	}
+	return opts, err
+}
+
+// callFlat is call with a .fbs or .bfbs file.
+func callFlat(env *environment, args []string, o *callOptions) error {
+	options, err := o.messageOptions(args[0])
+	if err != nil {
+		return err
+	}
+	files, err := loadFlat(env.stderr, []string{o.idl}, *o.dirs)
+	if err != nil {
+		return err
+	}
+	_, def, err := findMethod(files[0], args[1])
+	if err != nil {
+		return err
+	}
+	method, err := flatgeneric.NewMethod(def)
+	if err != nil {
+		return err
+	}
+	network, address, err := networkOf(args[0])
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(env.ctx, o.timeout)
+	defer cancel()
+	client, err := rpc.DialMessages(ctx, network, address, options...)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	err = exchange(ctx, env, client, method, args[2:])
+	var biz *rpc.BizStatus
+	if errors.As(err, &biz) {
+		return printStatus(env.stderr, biz)
+	}
+	return err
+}
+
+// exchange sends the input, prints what comes back and returns the outcome.
+func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, method *flatgeneric.Method, args []string) error {
+	print := func(reply []byte) error {
+		_, err := fmt.Fprintf(env.stdout, "%s\n", reply)
+		return err
+	}
+	mode := method.Def().Stream()
+	if mode == nil || mode.Kind == schema.ServerStream {
+		input, err := callInput(env, args)
+		if err != nil {
+			return err
+		}
+		if mode == nil {
+			reply, err := method.CallJSON(ctx, client, input)
+			if err != nil {
+				return err
+			}
+			return print(reply)
+		}
+		args = []string{string(input)}
+	}
+	stream, err := method.Open(ctx, client)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	wrong := make(chan error, 1)
+	go func() {
+		if err := sendAll(stream, requests(env, args)); err != nil {
+			wrong <- err
+			stream.Close()
+		}
+	}()
+	for {
+		reply, err := stream.RecvJSON()
+		if err != nil {
+			return outcome(err, wrong)
+		}
+		if err := print(reply); err != nil {
+			return err
+		}
+	}
+}
+
+// outcome returns how a stream ended: err is what receiving ended with, and wrong holds what was wrong
+// with the input, if anything.
+func outcome(err error, wrong <-chan error) error {
+	select {
+	case cause := <-wrong:
+		return cause
+	default:
+	}
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// requests returns the messages of a stream: of the argument, or as they come on standard input.
+func requests(env *environment, args []string) io.Reader {
+	switch {
+	case len(args) == 0:
+		return bytes.NewReader(nil)
+	case args[0] == "-":
+		return env.stdin
+	default:
+		return bytes.NewReader([]byte(args[0]))
+	}
+}
+
+// sendAll sends the JSON values of r one after another. Its error is what is wrong with them; why a stream
+// takes no more is for who receives.
+func sendAll(stream *flatgeneric.Stream, r io.Reader) error {
+	c := &cutter{r: r, limit: maxValue, format: jsonFormat}
+	for i := int64(0); ; i++ {
+		v, err := c.next()
+		if err == io.EOF {
+			_ = stream.CloseSend()
+			return nil
+		}
+		if err != nil {
+			return indexed(err, i)
+		}
+		err = stream.SendJSON(v)
+		if f := (*diag.Fault)(nil); errors.As(err, &f) {
+			return indexed(placed(err, c.start), i)
+		}
+		if err != nil {
+			return nil
+		}
+	}
+}
+
+// printStatus prints the error of an application.
+func printStatus(w io.Writer, s *rpc.BizStatus) error {
+	b, err := json.Marshal(struct {
+		Code    int32  `json:"code"`
+		Message string `json:"message"`
+	}{s.Code, s.Message})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s\n", b)
+	return errReported
+}
