@@ -47,6 +47,15 @@
 // type has an Init. A type that is named like something that generated code uses gets
 // one, too.
 //
+// # Mocks
+//
+// With [Mocks] a package shop that has services gets a package shopmock for tests. MockShop
+// implements the service Shop: each method X records its call in XCalls and calls XFunc, which the
+// test sets. Its method Client serves it in memory and returns the client that code under test
+// takes, so that errors and streams are the real ones. For FlatBuffers MockGreeter serves
+// objects, MockGreeterHandler messages, and MockGreeterClient stands in for the interface
+// GreeterClient.
+//
 // # How the work is split
 //
 // Names are given out first, for all files at once (model.go, naming.go);

@@ -24,7 +24,7 @@ import (
 // FlatBuffers does not change the files and may run concurrently with itself.
 func FlatBuffers(files []*schema.File, opts ...Option) ([]File, error) {
 	o := newOptions(opts)
-	out, err := fbs.Go(files, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: !o.noServices})
+	out, err := fbs.Go(files, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: !o.noServices, Mocks: o.mocks})
 	if err != nil {
 		return nil, err
 	}

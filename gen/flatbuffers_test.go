@@ -62,7 +62,7 @@ var flatPackages = sync.OnceValue(func() map[string]*types.Package {
 	h := newHouse(nil)
 	h.source["github.com/thrum-rpc/thrum/rpc"] = map[string]string{"rpc.go": flatRPCStandIn}
 	h.source["github.com/thrum-rpc/thrum/rpc/flatrpc"] = map[string]string{"flatrpc.go": flatrpcStandIn}
-	for _, p := range []string{"flatbuf", "flatbuf/flexbuf", "rpc", "rpc/flatrpc"} {
+	for _, p := range []string{"flatbuf", "flatbuf/flexbuf", "rpc", "rpc/flatrpc", "rpc/rpctest"} {
 		if _, err := h.Import("github.com/thrum-rpc/thrum/" + p); err != nil {
 			panic(err)
 		}
@@ -92,7 +92,7 @@ func loadFlat(t testing.TB, path string, opts ...fbsidl.Option) *schema.File {
 func TestOutputOfFlatBuffersIsTheGoldenPackages(t *testing.T) {
 	const dir = "internal/golden/flat"
 	for _, path := range flatGoldens {
-		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, "testdata/fbs/"+path)}, gen.ImportPrefix(goldenPrefix+"golden/flat"))
+		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, "testdata/fbs/"+path)}, gen.ImportPrefix(goldenPrefix+"golden/flat"), gen.Mocks(path == "pkg/shop.fbs"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +140,7 @@ func TestAcceptedSchemasCompile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, path, fbsidl.IncludeDirs(filepath.Dir(path), filepath.Join(filepath.Dir(path), "lib")))}, gen.ImportPrefix(compilePrefix))
+		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, path, fbsidl.IncludeDirs(filepath.Dir(path), filepath.Join(filepath.Dir(path), "lib")))}, gen.ImportPrefix(compilePrefix), gen.Mocks(true))
 		if err != nil {
 			t.Errorf("%s: %v\n%s", path, err, text)
 			continue
@@ -184,7 +184,18 @@ func TestAwkwardNamesOfFlatBuffersCompileEverywhere(t *testing.T) {
 		decl("table %s { qq:[%s]; qk:string (key); }", n, n)
 	}
 	decl("union all_types { %s }", strings.Join(fields, ", "))
-	flatCompiles(t, map[string]string{"main.fbs": b.String()})
+	for i, n := range fields { // as services and methods
+		if n == "Client" || seen[strings.ToUpper(n[:1])+n[1:]] != (n[0] < 'a') { // two methods, or two types, of one name for other packages
+			continue
+		}
+		decl("rpc_service sv_%[1]s { %[1]s(%[1]s):%[1]s (streaming: %[2]q); Client(%[1]s):%[1]s; MessageClient(%[1]s):%[1]s; }", n, []string{"none", "client", "server", "bidi"}[i%4])
+	}
+	decl("rpc_service a { F(Table):Table; FFunc(Table):Table; } rpc_service aHandler { F(Table):Table; }")
+	flatCompiles(t, map[string]string{"main.fbs": b.String()}, gen.Mocks(true))
+	_, err := gen.FlatBuffers([]*schema.File{loadFlatTexts(t, map[string]string{"main.fbs": "table low {} table Low {} rpc_service S { F(low):Low; }"})}, gen.Mocks(true))
+	if list, ok := err.(diag.List); !ok || list[0].Code != "unexported" {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestNamespacesInCirclesShareAPackage(t *testing.T) {

@@ -60,7 +60,7 @@ func FlatBuffersProject(files []*schema.File, p Project, opts ...Option) ([]Proj
 	}
 	o := newOptions(opts)
 	s := &skeleton.Project{Name: p.Name, Path: p.Path, Messages: true}
-	s.Services, err = fbs.Skeletons(files, p.Path, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: true})
+	s.Services, err = fbs.Skeletons(files, p.Path, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: true, Mocks: o.mocks})
 	if err != nil {
 		return nil, err
 	}

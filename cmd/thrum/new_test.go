@@ -57,6 +57,8 @@ var layouts = []struct {
 				/// Shows what flatbuf. and studio. say.
 				Watch(A):A (streaming: "server"); }
 			rpc_service config { Get(A):A; }
+			table low { a:A (required); l:[low]; }
+			rpc_service lower { get(low):low; Client(low):low; b(low):low (streaming: "bidi"); }
 			namespace app.v1; table C { n:int; } rpc_service Old { Get(C):C; }`,
 		"v1.fbs": `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
 		[]string{"--fbs", "root.fbs"}, false},

@@ -102,7 +102,7 @@ func (g *generator) markForeign() {
 		}
 		for _, s := range u.services {
 			for _, d := range s.messages() {
-				if d.pkg != u.pkg {
+				if d.pkg != u.pkg || g.opts.project || g.opts.Mocks && g.opts.Services {
 					d.foreign = true
 				}
 			}

@@ -20,6 +20,8 @@ type Options struct {
 	Package  string // of files that name none, "" for one for each namespace
 	Includes bool   // whether included files are written too
 	Services bool   // whether services are written
+	Mocks    bool   // whether mocks of them are
+	project  bool   // whether a project uses what services take and return
 }
 
 // File is one generated file.
@@ -48,6 +50,7 @@ type goPackage struct {
 	name       string // in its package clause
 	units      []*unit
 	names      scope // package-level names
+	mocks      scope // the same of the package of its mocks
 	imports    map[*goPackage]bool
 	named      bool // by a file, or by the options
 	global     bool // of a file without a namespace
@@ -153,6 +156,9 @@ func newGenerator(roots []*schema.File, opts Options) *generator {
 		u.derive()
 	}
 	for _, u := range g.units {
+		u.nameAliases()
+	}
+	for _, u := range g.units {
 		for i, m := range u.tables {
 			m.index = i
 			m.markKeys()
@@ -252,7 +258,7 @@ func (g *generator) packageOf(f *schema.File, namespace string) *goPackage {
 	}
 	p := &goPackage{
 		dir: dir, importPath: importPath, name: packageName(parts[len(parts)-1]),
-		names: scope{}, imports: make(map[*goPackage]bool), named: named, global: global,
+		names: scope{}, mocks: scope{}, imports: make(map[*goPackage]bool), named: named, global: global,
 	}
 	p.names.reserve(taken...)
 	g.packages = append(g.packages, p)

@@ -74,19 +74,18 @@ func (u *unit) derive() {
 	for _, s := range u.services {
 		s.derive()
 	}
-	u.nameAliases()
 	base := camel(stem(u.src.Path()), false)
 	base = identifier(base)
 	u.VerifiersName = add(base + "Verifiers")
 }
 
-// nameAliases gives capital letters to what other packages need.
+// nameAliases gives a name with a capital letter to each type that has none, for other packages.
 func (u *unit) nameAliases() {
 	add := func(foreign bool, names ...string) {
 		for _, name := range names {
 			second := capital(name)
 			switch {
-			case !foreign || second == name:
+			case second == name || u.pkg.names[second] && !foreign:
 			case u.pkg.names[second]:
 				u.report(diag.Span{}, "unexported", "other Go packages need "+name+" of "+u.pkg.importPath+", which has a "+second+" beside it",
 					"rename one of them, or give the files one go_package")

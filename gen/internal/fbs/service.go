@@ -11,6 +11,7 @@ type service struct {
 	*unit
 	*schema.Service
 	names   serviceNames
+	mocks   map[string]string // names of its mocks, by their suffix
 	Methods []*method
 }
 
@@ -30,9 +31,12 @@ type method struct {
 	Req, Rep   *message
 }
 
+// base is what the names that belong to the service are made of. Other packages need them.
+func (s *service) base() string { return capital(escape(s.Service.Name())) }
+
 // derive names the service and its methods.
 func (s *service) derive() {
-	base := escape(s.Service.Name())
+	base := s.base()
 	add := s.pkg.names.add
 	s.names = serviceNames{
 		Handler: add(base + "Handler"), New: add("New" + base + "Service"), Unimplemented: add("Unimplemented" + base),
@@ -41,6 +45,10 @@ func (s *service) derive() {
 		ObjectsClient: add(base + "ObjectsClient"), NewObjectClient: add("New" + base + "ObjectsClient"),
 	}
 	s.names.ClientType = add(string(toLower(base[0])) + base[1:] + "Client")
+	s.mocks = map[string]string{}
+	for _, suffix := range mockSuffixes {
+		s.mocks[suffix] = s.pkg.mocks.add("Mock" + base + suffix)
+	}
 	methods := scope{}
 	for _, m := range s.Service.Methods() {
 		req, rep := s.tables(m)
@@ -87,14 +95,14 @@ func (m *method) Constructor() string {
 
 // Handler returns the parameters and results of a handler on messages, and HandlerOfObjects on objects.
 func (m *method) Handler() string {
-	ctx, rpc := "(ctx "+m.service.Context(), m.service.FlatRPC()
+	ctx := "(ctx " + m.service.Context()
 	switch m.Kind() {
 	case "client":
-		return ctx + ", in *" + rpc + ".Receiver[*" + m.In() + "]) (*flatbuf.Builder, error)"
+		return ctx + ", in *" + m.service.FlatRPC() + ".Receiver[*" + m.In() + "]) (*flatbuf.Builder, error)"
 	case "server":
-		return ctx + ", req *" + m.In() + ", out *" + rpc + ".Sender) error"
+		return ctx + ", req *" + m.In() + ", out *" + m.service.FlatRPC() + ".Sender) error"
 	case "bidi":
-		return ctx + ", in *" + rpc + ".Receiver[*" + m.In() + "], out *" + rpc + ".Sender) error"
+		return ctx + ", in *" + m.service.FlatRPC() + ".Receiver[*" + m.In() + "], out *" + m.service.FlatRPC() + ".Sender) error"
 	}
 	return ctx + ", req *" + m.In() + ") (*flatbuf.Builder, error)"
 }
@@ -115,14 +123,14 @@ func (m *method) HandlerOfObjects() string {
 
 // Caller returns the parameters and results of a client's method on messages, and CallerOfObjects on objects.
 func (m *method) Caller() string {
-	ctx, rpc := "(ctx "+m.service.Context(), m.service.FlatRPC()
+	ctx := "(ctx " + m.service.Context()
 	switch m.Kind() {
 	case "client":
-		return ctx + ") (*" + rpc + ".Upload[*" + m.Out() + "], error)"
+		return ctx + ") (*" + m.service.FlatRPC() + ".Upload[*" + m.Out() + "], error)"
 	case "server":
-		return ctx + ", req *flatbuf.Builder) (*" + rpc + ".Download[*" + m.Out() + "], error)"
+		return ctx + ", req *flatbuf.Builder) (*" + m.service.FlatRPC() + ".Download[*" + m.Out() + "], error)"
 	case "bidi":
-		return ctx + ") (*" + rpc + ".Duplex[*" + m.Out() + "], error)"
+		return ctx + ") (*" + m.service.FlatRPC() + ".Duplex[*" + m.Out() + "], error)"
 	}
 	return ctx + ", req *flatbuf.Builder) (*" + m.Out() + ", error)"
 }

@@ -12,6 +12,7 @@ import (
 // Skeletons describes the services of the files, and of those that they include, as the
 // project in path sees them.
 func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Service, error) {
+	opts.project = true
 	g := newGenerator(roots, opts)
 	if err := g.errs.Err(); err != nil {
 		return nil, err
@@ -48,6 +49,9 @@ func (s *service) skeleton(outside *unit, names *skeleton.Names) *skeleton.Servi
 	outside.Use("github.com/thrum-rpc/thrum/rpc/flatrpc")
 	for _, m := range s.Methods {
 		out.Methods = append(out.Methods, s.method(m, outside))
+	}
+	if s.opts.Mocks {
+		s.mockSkeleton(out, outside)
 	}
 	all := skeleton.Imports(outside.imports) // of which each file takes what it uses
 	out.Handler, out.Client, out.Register = all, all, all

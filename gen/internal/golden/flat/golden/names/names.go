@@ -10,6 +10,33 @@ import (
 	"github.com/thrum-rpc/thrum/flatbuf"
 )
 
+// Map_ is map_, for other packages.
+type Map_ = map_
+
+// Map_T is map_T, for other packages.
+type Map_T = map_T
+
+// String_ is string_, for other packages.
+type String_ = string_
+
+// String_T is string_T, for other packages.
+type String_T = string_T
+
+// V_ is v_, for other packages.
+type V_ = v_
+
+// V_T is v_T, for other packages.
+type V_T = v_T
+
+// Rcv_ is rcv_, for other packages.
+type Rcv_ = rcv_
+
+// Rcv_T is rcv_T, for other packages.
+type Rcv_T = rcv_T
+
+// Type_ is type_, for other packages.
+type Type_ = type_
+
 type type_ int8
 
 const (
