@@ -107,7 +107,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 		if r.Intn(3) == 0 {
 			n = []int64{0, -1, math.MinInt64, math.MaxInt64}[r.Intn(4)]
 		}
-		v.SetInt(n >> (64 - bits))
+		v.SetInt(n >> (64 - bits) >> r.Intn(bits)) // varints of each length
 	case reflect.Float32, reflect.Float64:
 		v.SetFloat(r.NormFloat64())
 	case reflect.Uint8:

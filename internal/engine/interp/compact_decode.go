@@ -152,67 +152,105 @@ func (d *run) compactUnknown(p *plan.Proc, base mem.Pointer, f compact.Field, i,
 	return end
 }
 
+// compactScalar reads a number into p, which stays as it is after a fault.
 func (d *run) compactScalar(op *plan.Op, p mem.Pointer, i int) int {
 	b := d.b[i:]
+	var u uint64
 	var n int
 	switch op.Code {
 	case plan.Bool:
 		var v bool
 		v, n = compact.ConsumeBool(b)
-		mem.SetU8(p, bit(v))
+		u = uint64(bit(v))
 	case plan.I8:
 		var v int8
 		v, n = compact.ConsumeI8(b)
-		mem.SetU8(p, uint8(v))
+		u = uint64(v)
 	case plan.I16:
 		var v int16
 		v, n = compact.ConsumeI16(b)
-		mem.SetU16(p, uint16(v))
-	case plan.I32:
+		u = uint64(v)
+	case plan.I32, plan.Enum64:
 		var v int32
 		v, n = compact.ConsumeI32(b)
-		mem.SetU32(p, uint32(v))
-	case plan.Enum64:
-		var v int32
-		v, n = compact.ConsumeI32(b)
-		mem.SetU64(p, uint64(int64(v)))
+		u = uint64(v)
 	case plan.I64:
 		var v int64
 		v, n = compact.ConsumeI64(b)
-		mem.SetU64(p, uint64(v))
+		u = uint64(v)
 	case plan.Float:
 		var v float32
 		v, n = compact.ConsumeFloat(b)
-		mem.SetU32(p, math.Float32bits(v))
+		u = uint64(math.Float32bits(v))
 	case plan.Double:
+		if len(b) < 8 {
+			return d.eof(i, 8)
+		}
 		var v float64
 		v, n = d.compact.ConsumeDouble(b)
-		mem.SetU64(p, math.Float64bits(v))
+		u = math.Float64bits(v)
 	default: // UUID
 		var v [16]byte
-		v, n = compact.ConsumeUUID(b)
-		*mem.UUID(p) = v
+		if v, n = compact.ConsumeUUID(b); n >= 0 {
+			*mem.UUID(p) = v
+		}
 	}
 	if n < 0 {
 		return d.wire(n, i)
 	}
+	if op.Code != plan.UUID {
+		storeNumber(op.Code, p, u)
+	}
 	return i + n
 }
 
+// storeNumber stores the low bytes of u as a number of code c.
+func storeNumber(c plan.Code, p mem.Pointer, u uint64) {
+	switch c.Memory() {
+	case 1:
+		mem.SetU8(p, uint8(u))
+	case 2:
+		mem.SetU16(p, uint16(u))
+	case 4:
+		mem.SetU32(p, uint32(u))
+	default:
+		mem.SetU64(p, u)
+	}
+}
+
 // compactNumbers reads n elements of fixed width in memory. The header has
-// shown that n bytes at least are there.
+// shown that n bytes at least are there, and all of those that have one size.
 func (d *run) compactNumbers(elem *plan.Op, p mem.Pointer, i, n int) int {
+	switch elem.Code {
+	case plan.I8, plan.UUID, plan.Float: // as in the binary protocol
+		return d.numbers(elem, p, i, n)
+	case plan.Double:
+		if d.compact == compact.FBThrift {
+			return d.numbers(elem, p, i, n)
+		}
+		dst := d.chunk.Take(n*8, 8)
+		mem.CopyLE(dst, d.b[i:i+n*8], 8)
+		mem.SetSlice(p, mem.Data(dst), n)
+		return i + n*8
+	}
 	size := int(elem.Code.Memory())
 	have := d.capacity(i, n, uintptr(size))
 	data := mem.Data(d.chunk.Take(have*size, min(size, 8)))
-	for k := range n {
+	for k := 0; k < n; k++ {
 		if k == have { // more elements than their claimed number was worth
 			have += min(have, n-have)
 			more := d.chunk.Take(have*size, min(size, 8))
 			copy(more, mem.View[byte](data, k*size))
 			data = mem.Data(more)
 		}
-		if i = d.compactScalar(elem, mem.Add(data, uintptr(k*size)), i); i < 0 {
+		at := mem.Add(data, uintptr(k*size))
+		if rest := have - k; d.bulk.Varints != nil && rest >= varintsFrom && elem.Code != plan.Bool {
+			if read, taken := d.bulk.Varints(elem.Code, at, mem.Data(d.b[i:]), rest, len(d.b)-i); read > 0 {
+				k, i = k+read-1, i+taken
+				continue
+			}
+		}
+		if i = d.compactScalar(elem, at, i); i < 0 {
 			d.fault.Index(k)
 			return failed
 		}

@@ -24,7 +24,7 @@ type decoder struct {
 	compact compact.Dialect
 	types   [16]thriftwire.Type // of the compact protocol, by code; Stop for those that it does not have
 	assists []*Assist           // by procedure, or nil
-	swap    Swap                // or nil
+	bulk    Bulk
 }
 
 // failed is the offset that a function returns once run.fault is set.
@@ -130,13 +130,13 @@ func plural(n int, noun string) string {
 // structure reads the struct of a procedure into base.
 func (d *run) structure(proc int32, base mem.Pointer, i, depth int) int {
 	p := d.prog.Procs[proc]
-	if d.compact != 0 {
-		return d.compactStruct(p, base, i, depth)
-	}
 	if d.assists != nil {
 		if a := d.assists[proc]; a != nil && depth > 1 {
 			return d.assisted(p, a, base, i, depth)
 		}
+	}
+	if d.compact != 0 {
+		return d.compactStruct(p, base, i, depth)
 	}
 	if depth <= 0 {
 		return d.fail(diag.DepthLimit, i, "nested deeper than the limit")

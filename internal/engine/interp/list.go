@@ -91,8 +91,8 @@ func (d *run) numbers(elem *plan.Op, p mem.Pointer, i, n int) int {
 	dst := d.chunk.Take(n*size, min(size, 8))
 	data := mem.Data(dst)
 	mem.SetSlice(p, data, n)
-	if d.swap != nil && n >= swapFrom && w == size && w > 1 && w <= 8 {
-		d.swap(w, data, mem.Data(src), n)
+	if d.bulk.Swap != nil && n >= swapFrom && w == size && w > 1 && w <= 8 {
+		d.bulk.Swap(w, data, mem.Data(src), n)
 		return i + n*w
 	}
 	switch elem.Code {

@@ -4,6 +4,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // This file decodes structs with the help of machine code. The code reads
@@ -11,9 +12,9 @@ import (
 // step of the interpreter, after which the code goes on. So the interpreter
 // defines the meaning still.
 
-// Assist is code that reads fields of one struct in the binary protocol. It
-// stores numbers into the struct itself and notes in a Window what needs Go's
-// pointers, in the order of the message.
+// Assist is code that reads fields of one struct. It stores numbers into the
+// struct itself and notes in a Window what needs Go's pointers, in the order of
+// the message.
 type Assist struct {
 	// Worth says, for each op and for the end of the ops, whether Run is worth its call where
 	// that op is expected.
@@ -40,6 +41,8 @@ const (
 	Taken         // bytes that Run has read
 	Noted         // bytes of Records that Run has filled
 	Next          // the op that is expected next
+	Last          // compact: the id of the field before, before and after Run
+	Places        // how many there are; Run has the words behind for itself
 )
 
 // Record is a value that Run has found whole and left to the interpreter.
@@ -47,7 +50,8 @@ type Record struct {
 	// Where is the offset of a string in the struct, with BinaryText that of
 	// a binary. With Later in Size it does not matter.
 	Where uint32
-	// Size is the length of a text, or Later and the index of an op whose value starts at Place.
+	// Size is the length of a text, or Later and the index of an op whose value starts at Place. That of
+	// a bool field in the compact protocol is its header.
 	Size  uint32
 	Place uint64 // from the start of the window
 }
@@ -68,14 +72,28 @@ type Swap func(size int, dst, src mem.Pointer, n int)
 // swapFrom is the number of numbers from which calling a Swap pays.
 const swapFrom = 48
 
+// Varints reads at most n varints of the compact protocol, as values of code in
+// memory, from the front of src, which has room bytes. It returns how many it has
+// read, perhaps none, and the bytes that they took. What comes next is the interpreter's to judge.
+type Varints func(code plan.Code, dst, src mem.Pointer, n, room int) (read, taken int)
+
+// varintsFrom is the number of varints from which calling a Varints pays.
+const varintsFrom = 4
+
+// Bulk reads lists of numbers. What is nil is the interpreter's.
+type Bulk struct {
+	Swap    Swap
+	Varints Varints
+}
+
 // Assisted is Decoder with help for those procedures of the program that have
-// an Assist, nil for the others, and for lists of numbers unless swap is nil.
-func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions, assists []*Assist, swap Swap) (engine.Decoder, error) {
+// an Assist, nil for the others, and for lists of numbers.
+func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.DecodeOptions, assists []*Assist, bulk Bulk) (engine.Decoder, error) {
 	d, err := e.decoder(decode, b, o)
 	if err != nil {
 		return nil, err
 	}
-	d.assists, d.swap = assists, swap
+	d.assists, d.bulk = assists, bulk
 	return d, nil
 }
 
@@ -85,14 +103,14 @@ func (d *run) assisted(p *plan.Proc, a *Assist, base mem.Pointer, i, depth int) 
 		d.window = new(Window)
 	}
 	w := d.window // structs within this one use it too, between calls of Run
-	start, next := i, 0
+	start, next, last := i, 0, 0
 	var seen fieldSet
 	for {
 		if a.Worth[next] && len(d.b)-i >= 4 {
 			w.State[Length] = uint64(min(len(d.b)-i, MaxWindow))
-			w.State[Seen] = seen.first
+			w.State[Seen], w.State[Last] = seen.first, uint64(last)
 			done := a.Run(next, w, base, mem.Add(mem.Data(d.b), uintptr(i)))
-			seen.first, next = w.State[Seen], int(w.State[Next])
+			seen.first, next, last = w.State[Seen], int(w.State[Next]), int(int64(w.State[Last]))
 			taken := int(w.State[Taken])
 			if n := int(w.State[Noted]) / mem.Size[Record](); n > 0 && !d.settle(p, w.Records[:n], base, i, depth-1) {
 				return failed
@@ -101,7 +119,12 @@ func (d *run) assisted(p *plan.Proc, a *Assist, base mem.Pointer, i, depth int) 
 				break
 			}
 		}
-		if i, next = d.step(p, base, i, next, depth, &seen); i < 0 {
+		if d.compact != 0 {
+			i, next, last = d.compactStep(p, base, i, next, last, depth, &seen)
+		} else {
+			i, next = d.step(p, base, i, next, depth, &seen)
+		}
+		if i < 0 {
 			return failed
 		} else if next < 0 {
 			break
@@ -120,6 +143,10 @@ func (d *run) settle(p *plan.Proc, records []Record, base mem.Pointer, i, depth 
 			to := mem.Add(base, uintptr(op.Off))
 			if op.Flags&plan.Deref != 0 {
 				to = d.box(op, to)
+			}
+			if op.Code == plan.Bool && d.compact != 0 {
+				mem.SetU8(to, bit(d.b[at]&15 == 1))
+				continue
 			}
 			if d.value(op, to, at, depth) < 0 {
 				d.fault.Field(op.Name)
@@ -168,4 +195,38 @@ func (d *run) step(p *plan.Proc, base mem.Pointer, i, next, depth int, seen *fie
 		d.fault.Field(op.Name)
 	}
 	return i, next + 1
+}
+
+// compactStep is step in the compact protocol. The id of the field before is
+// last, and then that of this field.
+func (d *run) compactStep(p *plan.Proc, base mem.Pointer, i, next, last, depth int, seen *fieldSet) (end, then, id int) {
+	f, n := d.compact.ConsumeField(d.b[i:], int16(last))
+	switch {
+	case i == len(d.b):
+		return d.eof(i, 1), 0, 0
+	case n < 0:
+		return d.wire(n, i), 0, 0
+	case f.Type == thriftwire.Stop:
+		return i + n, -1, 0
+	}
+	id = int(f.ID)
+	if head := plan.HeadOf(f.Type, f.ID); next >= len(p.Ops) || p.Ops[next].Head != head {
+		if next = p.Find(head); next < 0 {
+			return d.compactUnknown(p, base, f, i, n, depth), 0, id
+		}
+	}
+	op := &p.Ops[next]
+	seen.add(op)
+	at := mem.Add(base, uintptr(op.Off))
+	if op.Flags&plan.Deref != 0 {
+		at = d.box(op, at)
+	}
+	if i += n; op.Code == plan.Bool {
+		mem.SetU8(at, bit(f.True))
+		return i, next + 1, id
+	}
+	if i = d.value(op, at, i, depth-1); i < 0 {
+		d.fault.Field(op.Name)
+	}
+	return i, next + 1, id
 }

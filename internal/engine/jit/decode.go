@@ -10,6 +10,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/execmem"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file decides what of a decode program becomes machine code, and ties
@@ -23,16 +24,12 @@ const shortest = 5
 // newDecoder returns a decoder whose simple fields, from shortest in a row on, are read by machine code,
 // and what runs there, or why there is none.
 func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, shortest int) (engine.Decoder, engine.Report) {
-	if o.Compact != 0 {
-		return nil, declinedFor("the compact protocol")
-	}
 	if !Supported() {
 		return nil, declinedFor(noMachine)
 	}
 	m := newMachine()
-	procs := decodeProgram(m, prog, o, shortest)
-	swaps := decodeSwaps(m, prog)
-	if procs == nil && len(swaps) == 0 {
+	program := decodeProgram(m, prog, o, shortest)
+	if program == nil {
 		return nil, declinedFor("too few numbers and texts in a row, and no lists of numbers")
 	}
 	text, err := m.Finish()
@@ -44,12 +41,13 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 		return nil, declinedFor(err.Error())
 	}
 	assists := make([]*interp.Assist, len(prog.Procs))
-	for i, p := range procs {
+	for i, p := range program.procs {
 		if p != nil {
 			assists[i] = p.assist(m, code)
 		}
 	}
-	d, err := interp.Engine{}.Assisted(prog, b, o, assists, swapper(m, code, swaps))
+	bulk := interp.Bulk{Swap: swapper(m, code, program.swaps), Varints: varintLister(m, code, program.lists)}
+	d, err := interp.Engine{}.Assisted(prog, b, o, assists, bulk)
 	if err != nil {
 		return nil, declinedFor(err.Error())
 	}
@@ -58,7 +56,7 @@ func newDecoder(prog *plan.Program, b *engine.Binding, o engine.DecodeOptions, s
 
 // decodeSwaps makes the code that copies lists of numbers, by the size of their
 // elements, for the sizes that the program has.
-func decodeSwaps(m asm.Machine, prog *plan.Program) map[int]asm.Label {
+func decodeSwaps(m asm.Machine, prog *plan.Program, o engine.DecodeOptions) map[int]asm.Label {
 	swaps := make(map[int]asm.Label)
 	for _, p := range prog.Procs {
 		for i := range p.Ops {
@@ -68,6 +66,9 @@ func decodeSwaps(m asm.Machine, prog *plan.Program) map[int]asm.Label {
 			}
 			elem := prog.Procs[op.A].Ops[0].Code
 			w := elem.Width()
+			if o.Compact != 0 && (varintBits(elem) != 0 || elem == plan.Double && o.Compact == compact.Apache) {
+				continue
+			}
 			if _, ok := swaps[w]; ok || w == 1 || w > 8 || w != int(elem.Memory()) {
 				continue
 			}
@@ -104,9 +105,36 @@ func swapper(m asm.Machine, code *execmem.Code, swaps map[int]asm.Label) interp.
 	}
 }
 
-// decodeProgram makes the code of those procedures that are worth it, nil if none is.
-func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, shortest int) []*decodeProc {
-	procs := make([]*decodeProc, len(prog.Procs))
+// varintLister returns what calls the code of varintReader.lists, nil if there is none.
+func varintLister(m asm.Machine, code *execmem.Code, lists map[plan.Code]asm.Label) interp.Varints {
+	if len(lists) == 0 {
+		return nil
+	}
+	var entries [plan.Map]uintptr // by the elements' code
+	for c, l := range lists {
+		entries[c] = code.Addr() + uintptr(m.Offset(l))
+	}
+	return func(c plan.Code, dst, src mem.Pointer, n, room int) (read, taken int) {
+		n = min(n, mostVarints)
+		var block enter.Block
+		block[listLeft], block[listRoom] = uint64(n), uint64(room)
+		enter.Call(entries[c], &block, dst, src)
+		runtime.KeepAlive(code)
+		return n - int(block[listLeft]), int(block[listRoom])
+	}
+}
+
+// decodeCode is the code of a program while it is made.
+type decodeCode struct {
+	procs []*decodeProc           // nil for those that are the interpreter's
+	swaps map[int]asm.Label       // see decodeSwaps
+	lists map[plan.Code]asm.Label // see varintReader.lists
+}
+
+// decodeProgram makes the code of those procedures and lists that are worth it, nil if none is.
+func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, shortest int) *decodeCode {
+	c := &decodeCode{procs: make([]*decodeProc, len(prog.Procs))}
+	varints := newVarintReader(m)
 	found := false
 	for i, p := range prog.Procs {
 		if !p.IsStruct() || p.Required > 64 || p.Union && o.CheckUnion {
@@ -114,15 +142,21 @@ func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, sh
 		}
 		d := &decodeProc{Machine: m, prog: prog, proc: p, opts: o}
 		if d.choose(shortest) {
-			d.emit()
-			procs[i] = d
+			if o.Compact == 0 {
+				d.emit()
+			} else {
+				(&compactProc{decodeProc: d, varints: varints}).emit()
+			}
+			c.procs[i] = d
 			found = true
 		}
 	}
-	if !found {
+	c.swaps, c.lists = decodeSwaps(m, prog, o), varints.lists(prog, o)
+	varints.emit()
+	if !found && len(c.swaps)+len(c.lists) == 0 {
 		return nil
 	}
-	return procs
+	return c
 }
 
 // simple reports whether code takes the op.
@@ -134,7 +168,8 @@ func (d *decodeProc) simple(op *plan.Op) bool {
 		if op.Flags&plan.PointerFree == 0 || op.Flags&plan.Unique != 0 && d.opts.CheckSet || d.opts.MaxContainer < 0 {
 			return false
 		}
-		return true
+		elem := d.prog.Procs[op.A].Ops[0].Code
+		return d.opts.Compact == 0 || elem != plan.Bool && varintBits(elem) == 0
 	default:
 		return op.Code.Width() > 0
 	}

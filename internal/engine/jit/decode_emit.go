@@ -111,24 +111,26 @@ func (d *decodeProc) entry(k int) {
 
 // leaving stores the state for Go.
 func (d *decodeProc) leaving() {
-	store := func() {
-		d.Sub(dTemp, dAt, dIn)
-		d.Store(asm.W64, dBlock, 8*interp.Taken, dTemp)
-		d.Sub(dTemp, dNote, dBlock)
-		d.AddImm(dTemp, dTemp, -records)
-		d.Store(asm.W64, dBlock, 8*interp.Noted, dTemp)
-		if d.proc.Required > 0 {
-			d.Store(asm.W64, dBlock, 8*interp.Seen, dSeen)
-		}
-	}
 	d.Bind(d.leave)
 	d.Store(asm.W64, dBlock, 8*interp.Next, dNext)
-	store()
+	d.storeState()
 	d.Exit(decodeLeft)
 	d.Bind(d.stop)
 	d.AddImm(dAt, dAt, 1)
-	store()
+	d.storeState()
 	d.Exit(decodeStop)
+}
+
+// storeState stores what code tells Go however it leaves.
+func (d *decodeProc) storeState() {
+	d.Sub(dTemp, dAt, dIn)
+	d.Store(asm.W64, dBlock, 8*interp.Taken, dTemp)
+	d.Sub(dTemp, dNote, dBlock)
+	d.AddImm(dTemp, dTemp, -records)
+	d.Store(asm.W64, dBlock, 8*interp.Noted, dTemp)
+	if d.proc.Required > 0 {
+		d.Store(asm.W64, dBlock, 8*interp.Seen, dSeen)
+	}
 }
 
 // leaveAt leaves before the field of op k.
@@ -421,6 +423,11 @@ func (d *decodeProc) note(k int, off int32, out asm.Label) {
 func (d *decodeProc) place(off int32) {
 	d.Sub(dTemp, dAt, dIn)
 	d.AddImm(dTemp, dTemp, off)
+	d.placed()
+}
+
+// placed completes a record whose value starts dTemp bytes behind the start of the window.
+func (d *decodeProc) placed() {
 	d.Store(asm.W64, dNote, 8, dTemp)
 	d.AddImm(dNote, dNote, int32(mem.Size[interp.Record]()))
 }

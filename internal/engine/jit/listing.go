@@ -21,7 +21,7 @@ func Code(m asm.Machine, p *plan.Program, d compact.Dialect) ([]byte, error) {
 		}
 		return code, nil
 	case plan.Decode:
-		if d != 0 || decodeProgram(m, p, engine.DecodeOptions{}, shortest) == nil {
+		if decodeProgram(m, p, engine.DecodeOptions{Compact: d}, shortest) == nil {
 			return nil, errors.New("the interpreter decodes it")
 		}
 		return m.Finish()

@@ -18,8 +18,9 @@ func AMD64(code []byte) (string, error) {
 		if bytes.HasPrefix(rest, []byte{0xc5, 0xf8, 0x77}) { // which the disassembler takes for a byte longer
 			return "vzeroupper", 3, nil
 		}
-		if len(rest) >= 5 && rest[0] == 0xc4 && rest[1]&0x1f == 2 && rest[2]&0x87 == 0x83 && rest[3] == 0xf5 && rest[4] >= 0xc0 { // which it does not know
-			return fmt.Sprintf("pdep %s, %s, %s", wide(rest[4]>>3&7, rest[1]&0x80 == 0), wide(^rest[2]>>3&7, rest[2]&0x40 == 0), wide(rest[4]&7, rest[1]&0x20 == 0)), 5, nil
+		if len(rest) >= 5 && rest[0] == 0xc4 && rest[1]&0x1f == 2 && rest[2]&0x86 == 0x82 && rest[3] == 0xf5 && rest[4] >= 0xc0 { // which it does not know
+			name := [...]string{"pext", "pdep"}[rest[2]&1]
+			return fmt.Sprintf(name+" %s, %s, %s", wide(rest[4]>>3&7, rest[1]&0x80 == 0), wide(^rest[2]>>3&7, rest[2]&0x40 == 0), wide(rest[4]&7, rest[1]&0x20 == 0)), 5, nil
 		}
 		inst, err := x86asm.Decode(rest, 64)
 		return x86asm.IntelSyntax(inst, uint64(at), nil), inst.Len, err

@@ -150,14 +150,16 @@ func TestBulkCopiesAreWhatADisassemblerReads(t *testing.T) {
 	}
 }
 
-func TestSpreadIsWhatADisassemblerReads(t *testing.T) {
-	if New(Features{}).Spread(asm.R1, asm.R1) {
+func TestSpreadAndGatherAreWhatADisassemblerReads(t *testing.T) {
+	if m := New(Features{}); m.Spread(asm.R1, asm.R1) || m.Gather(asm.R1, asm.R1) {
 		t.Error("a processor without PDEP has it")
 	}
 	m := New(Features{PDEP: true})
 	for _, r := range []asm.Reg{asm.R1, asm.R9} {
 		m.Spread(r, asm.R10)
 		m.Spread(asm.R10, r)
+		m.Gather(r, asm.R10)
+		m.Gather(asm.R10, r)
 	}
 	code, err := m.Finish()
 	if err != nil {

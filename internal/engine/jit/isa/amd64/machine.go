@@ -233,6 +233,17 @@ func (m *Machine) Spread(d, s asm.Reg) bool {
 	return true
 }
 
+// Gather is the reverse of Spread: it sets d to the lower seven bits of each byte of s.
+func (m *Machine) Gather(d, s asm.Reg) bool {
+	if !m.features.PDEP {
+		return false
+	}
+	m.imm(rax, 0x7f7f7f7f7f7f7f7f)
+	// pext d, s, rax
+	m.Emit(0xc4, ^(byte(of(d)>>3)<<7)&0xe0|2, 0x80|^byte(of(s))&15<<3|2, 0xf5, 0xc0|byte(of(d)&7)<<3)
+	return true
+}
+
 func (m *Machine) Branch(c asm.Cond, a, b asm.Reg, l asm.Label) {
 	m.rr(wide, of(b), of(a), 0x39)
 	m.jcc(c, l)
