@@ -32,7 +32,7 @@ type form struct {
 	transform header.Transform
 	inner     bool // the message in a TTHeader frame has a frame of its own
 
-	trpc trpcForm // of a call over tRPC, whose id is the sequence
+	trpc trpcForm // of a call over tRPC, whose id is the sequence; over gRPC only content and encoding
 }
 
 // headerRoom is the size in bytes of the largest header around a message.
@@ -58,6 +58,8 @@ func (f *form) check() error {
 		return fmt.Errorf("requests cannot be compressed by %s", f.transform)
 	}
 	switch {
+	case f.dialect == transport.GRPC:
+		return errors.New("gRPC is for methods on messages, of DialMessages")
 	case f.protocol == 0 || f.dialect == transport.Header || f.dialect == transport.HTTP:
 		return nil
 	case !f.protocol.Valid():
@@ -79,7 +81,7 @@ func (f *form) hasHeaders() bool {
 
 // carriesPairs tells whether keys and values travel beside a message.
 func (f *form) carriesPairs() bool {
-	return f.hasHeaders() || f.dialect == transport.HTTP || f.dialect == transport.TRPC
+	return f.hasHeaders() || f.dialect == transport.HTTP || f.dialect == transport.TRPC || f.dialect == transport.GRPC
 }
 
 // scanner finds the messages of a stream, as a [framed.Scanner] does.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
@@ -67,12 +68,17 @@ func (r *registry) lookupMessage(name []byte) (*Method, *StatusError) {
 
 // StatusError is a call on messages that failed in the framework, on either
 // side of it, with tRPC's code for that. A handler that returns one has it
-// sent as it is. Failures of the application are a [BizStatus].
+// sent as it is; over gRPC with the nearest code. Failures of the application are a [BizStatus].
+//
+// What comes over gRPC has the nearest code of tRPC, and errors.As finds the [*grpc.Status] in it. A
+// handler may return one of these, too.
 type StatusError struct {
 	Code    trpc.Code
 	Message string
 
-	app int32 // the application's code instead, on its way
+	app  int32        // the application's code instead, on its way
+	wire *grpc.Status // as gRPC has it, if it came so or is to be sent so
+	biz  *BizStatus   // that app is the code of; may be nil
 }
 
 // Error renders the code's meaning and the message.
@@ -83,13 +89,16 @@ func (e *StatusError) Error() string {
 	return e.Code.String() + ": " + e.Message
 }
 
-// As makes errors.As find an [*ApplicationException] of the same meaning.
+// As makes errors.As find an [*ApplicationException], or a [*grpc.Status], of the same meaning.
 func (e *StatusError) As(target any) bool {
-	to, ok := target.(**ApplicationException)
-	if !ok {
+	switch to := target.(type) {
+	case **ApplicationException:
+		*to = &ApplicationException{Type: exceptionOf(e.Code), Message: e.Message}
+	case **grpc.Status:
+		*to = grpcStatus(e)
+	default:
 		return false
 	}
-	*to = &ApplicationException{Type: exceptionOf(e.Code), Message: e.Message}
 	return true
 }
 
@@ -136,11 +145,19 @@ func statusOf(err error) *StatusError {
 		return status
 	}
 	if b, ok := bizStatus(err); ok {
-		return &StatusError{app: b.Code, Message: b.Message}
+		return &StatusError{app: b.Code, Message: b.Message, biz: b}
+	}
+	var wire *grpc.Status
+	if errors.As(err, &wire) && wire != nil {
+		status = statusError(wire)
+		if status.Code == trpc.Unknown { // the application's, with gRPC's number
+			status.Code, status.app = trpc.OK, int32(wire.Code)
+		}
+		return status
 	}
 	var tooLarge *tooLargeError
 	if errors.As(err, &tooLarge) {
-		return &StatusError{Code: trpc.ServerEncode, Message: err.Error()}
+		return &StatusError{Code: trpc.ServerEncode, Message: err.Error(), wire: &grpc.Status{Code: grpc.ResourceExhausted, Message: err.Error()}}
 	}
 	var e *ApplicationException
 	if errors.As(err, &e) && e != nil {

@@ -37,7 +37,7 @@ type MessageCall struct {
 	ReadReply func(reply Message, attachment []byte) error
 }
 
-// MessageClient is a [MessageCaller] that speaks tRPC to one address. Any number of
+// MessageClient is a [MessageCaller] that speaks tRPC, or with the option [GRPC] gRPC, to one address. Any number of
 // goroutines share its connection, on which replies come in whatever order. When the connection
 // has failed, the next call makes a new one; calls are never repeated. A call whose context ends
 // returns at once; as in [Client] the connection is closed if no other call waits on it, or if
@@ -48,15 +48,20 @@ type MessageClient struct {
 	last       atomic.Uint32
 	chain      MessageCaller   // the interceptors and the client behind them; nil without
 	streams    MessageStreamer // likewise, for streams
+	grpc       *grpcClient     // that makes the calls instead, with the option GRPC
 }
 
-// DialMessages connects to a server of tRPC. network and address are those of
-// net.Dial. Of the options those about dialects do not matter. An error is an [*Error]
+// DialMessages connects to a server of tRPC, or of gRPC with the option [GRPC]. network and address are those of
+// net.Dial. Of the options those about other dialects do not matter. An error is an [*Error]
 // of StageDial.
 func DialMessages(ctx context.Context, network, address string, opts ...ClientOption) (*MessageClient, error) {
 	c := &MessageClient{}
 	c.clientCore = newClientCore(c, network, address, opts)
-	c.opt.form = form{dialect: transport.TRPC}
+	if c.opt.form.dialect == transport.GRPC {
+		c.grpc = newGRPCClient(&c.clientCore)
+	} else {
+		c.opt.form = form{dialect: transport.TRPC}
+	}
 	c.last.Store(trpc.FirstStreamID)
 	if len(c.opt.messageInterceptors) > 0 {
 		c.chain = InterceptedMessages(bareMessageClient{c}, c.target(), c.opt.messageInterceptors...)
@@ -64,8 +69,11 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 	if len(c.opt.messageStreamInterceptors) > 0 {
 		c.streams = InterceptedMessageStreams(bareMessageClient{c}, c.target(), c.opt.messageStreamInterceptors...).(MessageStreamer)
 	}
-	if !c.opt.packing.Supported() {
-		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", c.opt.packing)}
+	if p := c.opt.packing; !p.Supported() || c.grpc != nil && p != trpc.None && p != trpc.Gzip {
+		return nil, &Error{Stage: StageDial, Err: fmt.Errorf("messages cannot be compressed by %s", p)}
+	}
+	if c.grpc != nil {
+		return c, nil
 	}
 	if _, err := c.connection(ctx); err != nil {
 		return nil, &Error{Stage: StageDial, Err: err}
@@ -74,12 +82,15 @@ func DialMessages(ctx context.Context, network, address string, opts ...ClientOp
 }
 
 // Dialect returns what the client speaks.
-func (c *MessageClient) Dialect() transport.Dialect { return transport.TRPC }
+func (c *MessageClient) Dialect() transport.Dialect { return c.opt.form.dialect }
 
 // Close closes the client: calls that wait fail with [ErrClientClosed], as
 // later ones do.
 func (c *MessageClient) Close() error {
 	c.closeConns()
+	if c.grpc != nil {
+		c.grpc.close()
+	}
 	return nil
 }
 
@@ -97,6 +108,9 @@ func (c *MessageClient) InvokeMessage(ctx context.Context, call *MessageCall) er
 func (c *MessageClient) invoke(ctx context.Context, call *MessageCall) error {
 	if err := ctx.Err(); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
+	}
+	if c.grpc != nil {
+		return c.grpc.invoke(ctx, call)
 	}
 	p := c.newCall(call.Method, call.Oneway)
 	if err := c.encode(ctx, p, call); err != nil {

@@ -23,7 +23,7 @@ type MessageStreamCall struct {
 	Type   transport.ContentType
 }
 
-// OpenMessageStream opens a stream. Messages can be sent once the server has
+// OpenMessageStream opens a stream. Over tRPC messages can be sent once the server has
 // answered; Send waits for that. The limit of [CallTimeout] does not count for streams.
 func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
 	if c.streams != nil {
@@ -34,6 +34,9 @@ func (c *MessageClient) OpenMessageStream(ctx context.Context, call *MessageStre
 
 // openStream opens a stream, behind the interceptors.
 func (c *MessageClient) openStream(ctx context.Context, call *MessageStreamCall) (*MessageStream, error) {
+	if c.grpc != nil {
+		return c.grpc.open(ctx, call)
+	}
 	for {
 		cc, err := c.connection(ctx)
 		if err != nil {

@@ -80,7 +80,7 @@ func (c *serverConn) readHeads(call *serverCall) {
 				call.readHead(k, value)
 			}
 		}
-	case transport.HTTP:
+	case transport.HTTP, transport.GRPC:
 		for _, p := range call.heads.given {
 			call.readHead(p.Key, []byte(p.Value))
 		}
@@ -341,7 +341,7 @@ func requestHeads(ctx context.Context, d transport.Dialect, room *callRoom) outH
 		if ms := remaining(ctx); ms > 0 {
 			h.ints = append(h.ints, ttheader.IntPair{Key: ttheader.RPCTimeout, Value: room.text(ms)})
 		}
-	case transport.TRPC: // which says in its header how long it waits
+	case transport.TRPC, transport.GRPC: // which say in headers of their own how long they wait
 	default:
 		return h
 	}

@@ -27,6 +27,13 @@ func TLSPermitted() ServerOption {
 	return serverOption(func(o *serverOptions) { o.tlsPermitted = true })
 }
 
+// GRPC makes a client of [DialMessages] speak gRPC, over HTTP/2: inside TLS with [TLS], else by
+// prior knowledge. Connections are made when calls need them, so that DialMessages itself finds out nothing.
+// A call has no attachment; a oneway call waits for its answer.
+func GRPC() ClientOption {
+	return clientOption(func(o *clientOptions) { o.form.dialect = transport.GRPC })
+}
+
 // HTTPFallback serves the HTTP requests on the server's port that are no
 // posts of Thrift messages, as a gateway does. Without it they are answered
 // with a problem document.

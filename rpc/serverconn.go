@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -117,6 +118,8 @@ type serverConn struct {
 	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
 	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
 	replyHeads []transport.Pair // that go beside the reply
+	replyEnd   http.Header      // over gRPC: how the call has failed; nil for success
+	web        *httpConn        // that a stream over gRPC has come by; nil if another server has taken it
 }
 
 func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {

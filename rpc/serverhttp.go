@@ -2,12 +2,14 @@ package rpc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -29,7 +31,7 @@ func (s *Server) newHTTP() *thrifthttp.Server {
 		streams = min(streams, s.opt.maxConcurrent)
 	}
 	return thrifthttp.New(thrifthttp.Options{
-		Exchange: s.exchange, Fallback: s.opt.fallback, Report: s.reportHTTP,
+		Exchange: s.exchange, Fallback: s.opt.fallback, GRPC: http.HandlerFunc(s.serveGRPC), Report: s.reportHTTP,
 		MaxBody: s.opt.maxFrame, MaxHeld: s.opt.maxMemory, MaxStreams: streams,
 		ReadTime: orNone(s.opt.readTimeout), WriteTime: orNone(s.opt.writeTimeout), IdleTime: orNone(s.opt.idleTimeout),
 		Logger: s.opt.logger,
@@ -82,7 +84,7 @@ func (c *serverConn) handOver() bool {
 	c.handed = true
 	c.mu.Unlock()
 	c.sock.nc.SetReadDeadline(time.Time{})
-	c.srv.http.ServeConn(&httpConn{c.sock.nc, c}, c.sock.in.Bytes(), c.tls)
+	c.srv.http.ServeConn(&httpConn{Conn: c.sock.nc, conn: c}, c.sock.in.Bytes(), c.tls)
 	c.sock.in.Close()
 	return true
 }
@@ -90,7 +92,8 @@ func (c *serverConn) handOver() bool {
 // httpConn is a connection that was handed over.
 type httpConn struct {
 	net.Conn
-	conn *serverConn
+	conn    *serverConn
+	streams atomic.Int64 // over gRPC, whose handlers run
 }
 
 // Close closes the connection, and its server forgets it.
@@ -110,11 +113,7 @@ func (h *httpConn) CloseWrite() error {
 
 // exchange answers one message that has come over HTTP.
 func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
-	c := &serverConn{srv: s, remote: r.RemoteAddr, tls: r.TLS, replied: make(chan struct{})}
-	c.writing = true // there is nothing to write to
-	c.form.dialect = transport.HTTP
-	c.room.L = &c.mu
-	c.out.pool = &s.buffers
+	c := s.newExchange(transport.HTTP, r.RemoteAddr, r.TLS)
 	oneway, err := c.takeMessage(r)
 	if err != nil || oneway {
 		return thrifthttp.Reply{Header: s.leaving(nil)}, err
@@ -128,6 +127,16 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 	reply := c.takeReply()
 	reply.Header = s.leaving(reply.Header)
 	return reply, nil
+}
+
+// newExchange returns a connection of its own to the engine, for one call.
+func (s *Server) newExchange(d transport.Dialect, remote net.Addr, state *tls.ConnectionState) *serverConn {
+	c := &serverConn{srv: s, remote: remote, tls: state, replied: make(chan struct{})}
+	c.writing = true // there is nothing to write to
+	c.form.dialect = d
+	c.room.L = &c.mu
+	c.out.pool = &s.buffers
+	return c
 }
 
 // leaving adds to the fields of an answer that the client is to use the

@@ -6,6 +6,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
 // This file holds how reading stops while a connection, or all of them
@@ -126,8 +127,12 @@ func (c *serverConn) beginUnpacking(frame []byte, n int) {
 
 // isSmall reports whether a compressed call is small when it is decompressed.
 func (c *serverConn) isSmall(frame []byte) bool {
-	if c.form.dialect == transport.TRPC {
+	switch c.form.dialect {
+	case transport.TRPC:
 		return c.isSmallTRPC(frame)
+	case transport.GRPC:
+		_, err := c.srv.compressor.Decompress(nil, frame, trpc.Gzip, smallCall)
+		return err == nil
 	}
 	var h header.Frame
 	if h.Parse(frame) != nil {
@@ -185,6 +190,20 @@ func (c *serverConn) countPartial() {
 	}
 	c.srv.memory.Add(int64(n - c.partial))
 	c.partial = n
+}
+
+// countArrived is countPartial for a message over gRPC of which n bytes have
+// arrived, or says that there is no memory for it.
+func (c *serverConn) countArrived(n int) error {
+	if n <= smallCall {
+		return nil
+	}
+	if c.srv.outOfMemory(n - c.partial) {
+		return &StatusError{Code: trpc.ServerLimited, Message: "the server holds too many messages"}
+	}
+	c.srv.memory.Add(int64(n - c.partial))
+	c.partial = n
+	return nil
 }
 
 // uncountPartial ends that, when the message is complete or never will be.

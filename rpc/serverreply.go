@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -24,6 +25,7 @@ type reply struct {
 	buf   *buffer
 	cuts  []codec.Cut      // what is sent from where it is
 	heads []transport.Pair // that HTTP has beside the message
+	end   http.Header      // that gRPC has instead of a message, for a failure
 	body  Message          // that stands behind buf, and is sent from where it is
 	tail  []byte           // that stands behind body
 }
@@ -52,8 +54,11 @@ const cutSize = 16 << 10
 
 // encode returns the reply with the result that appendResult appends.
 func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
-	if call.form.dialect == transport.TRPC {
-		return c.encodeTRPC(call, ctx, appendResult)
+	switch call.form.dialect {
+	case transport.TRPC:
+		return c.encodeMessage(call, ctx, appendResult, c.messageReply)
+	case transport.GRPC:
+		return c.encodeMessage(call, ctx, appendResult, c.grpcReply)
 	}
 	buf := c.srv.buffers.get()
 	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{})
@@ -125,8 +130,11 @@ const (
 
 // errorReply encodes what the client is told of a handler's error.
 func (c *serverConn) errorReply(call *serverCall, err error) reply {
-	if call.form.dialect == transport.TRPC {
+	switch call.form.dialect {
+	case transport.TRPC:
 		return c.trpcFailure(call, statusOf(err))
+	case transport.GRPC:
+		return c.grpcFailure(call, err)
 	}
 	if status, ok := bizStatus(err); ok && call.form.dialect == transport.TTHeader {
 		if out, err := c.bizReply(call, status); err == nil {
@@ -157,8 +165,11 @@ func (c *serverConn) bizReply(call *serverCall, b *BizStatus) (reply, error) {
 // exceptionReply encodes the reply that tells the client of e, with the code
 // of the header "ex" where the dialect has headers.
 func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, code int, more []transport.Pair) reply {
-	if call.form.dialect == transport.TRPC {
+	switch call.form.dialect {
+	case transport.TRPC:
 		return c.trpcFailure(call, statusOf(e))
+	case transport.GRPC:
+		return c.grpcFailure(call, e)
 	}
 	buf := c.srv.buffers.get()
 	pairs := c.goodbye(more)
@@ -181,8 +192,11 @@ func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, c
 
 // refusalReply encodes the reply that tells the client why its call is not served.
 func (c *serverConn) refusalReply(call *serverCall, r refusal) reply {
-	if call.form.dialect == transport.TRPC {
+	switch call.form.dialect {
+	case transport.TRPC:
 		return c.trpcFailure(call, r.status(call))
+	case transport.GRPC:
+		return c.grpcFailure(call, r.status(call))
 	}
 	e, code := r.reply()
 	return c.exceptionReply(call, e, code, nil)
@@ -330,7 +344,7 @@ func (c *serverConn) send(call *serverCall) {
 		c.out.addReply(out, call.block)
 	}
 	if c.replied != nil {
-		c.replyHeads = out.heads
+		c.replyHeads, c.replyEnd = out.heads, out.end
 		close(c.replied)
 	}
 	c.leave(call)

@@ -145,8 +145,10 @@ func (c *serverConn) refuseOversizedTRPC(fault *diag.Fault) {
 	}
 }
 
-// encodeTRPC returns the reply with what the handler returns by appendResult.
-func (c *serverConn) encodeTRPC(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
+// encodeMessage returns the reply with the message that the handler returns by
+// appendResult, as replyWith makes it.
+func (c *serverConn) encodeMessage(call *serverCall, ctx *callContext, appendResult func(*result) error,
+	replyWith func(*serverCall, *callContext, *Message) (reply, error)) (reply, error) {
 	r := &call.result
 	*r = result{}
 	err := appendResult(r)
@@ -154,7 +156,7 @@ func (c *serverConn) encodeTRPC(call *serverCall, ctx *callContext, appendResult
 	r.message = Message{}
 	if err == nil {
 		var out reply
-		if out, err = c.messageReply(call, ctx, &m); err == nil {
+		if out, err = replyWith(call, ctx, &m); err == nil {
 			return out, nil
 		}
 	}

@@ -72,7 +72,6 @@ func (c *serverConn) openStream(head trpc.Head, frame []byte) error {
 // admitStream finds the method of a stream, and decides on it in the order
 // that calls have. An admitted stream is counted until leaveStream.
 func (c *serverConn) admitStream(id uint32, in *trpc.Init, x *callContext) refusal {
-	s := c.srv
 	switch {
 	case c.refuse:
 		return refusal{cause: RefusedConnection}
@@ -81,12 +80,26 @@ func (c *serverConn) admitStream(id uint32, in *trpc.Init, x *callContext) refus
 	case !in.Encoding.Supported():
 		return c.unreadableTRPC(fmt.Errorf("the messages are compressed by %s; gzip, zlib and snappy are known here", in.Encoding))
 	}
-	m, unknown := c.services.lookupMessage(in.Func)
+	c.mu.Lock()
+	_, taken := c.streaming[id]
+	running := c.handlers // those of streams that have ended run, too
+	c.mu.Unlock()
+	if taken {
+		return c.unreadableTRPC(fmt.Errorf("stream %d is open already", id))
+	}
+	return c.admitMessageStream(in.Func, running, x)
+}
+
+// admitMessageStream is admitStream but for what is tRPC's own; running are the
+// streams of the connection whose handlers run.
+func (c *serverConn) admitMessageStream(name []byte, running int, x *callContext) refusal {
+	s := c.srv
+	m, unknown := c.services.lookupMessage(name)
 	switch {
 	case unknown != nil:
 		return refusal{cause: RefusedMethod, told: unknown}
 	case m.MessageStream == nil:
-		return refusal{cause: RefusedMethod, told: &StatusError{Code: trpc.NoFunc, Message: fmt.Sprintf("method %q has one reply, and no stream", clip(in.Func))}}
+		return refusal{cause: RefusedMethod, told: &StatusError{Code: trpc.NoFunc, Message: fmt.Sprintf("method %q has one reply, and no stream", clip(name))}}
 	case s.closing.Load():
 		return refusal{cause: RefusedStopping}
 	}
@@ -99,14 +112,8 @@ func (c *serverConn) admitStream(id uint32, in *trpc.Init, x *callContext) refus
 			return refusal{cause: RefusedOverload, exception: e}
 		}
 	}
-	c.mu.Lock()
-	_, taken := c.streaming[id]
-	tooMany := c.handlers >= s.opt.maxStreams // those of streams that have ended run, too
-	c.mu.Unlock()
 	switch {
-	case taken:
-		return c.unreadableTRPC(fmt.Errorf("stream %d is open already", id))
-	case tooMany, s.inFlight.Load() >= int64(s.opt.maxInFlight):
+	case running >= s.opt.maxStreams, s.inFlight.Load() >= int64(s.opt.maxInFlight):
 		return refusal{cause: RefusedInFlight}
 	case s.rate != nil && !s.rate.Take(s.clock()):
 		return refusal{cause: RefusedRate}
@@ -173,6 +180,9 @@ func (c *serverConn) serveStream(x *callContext, ms *MessageStream) error {
 
 // leaveStream ends the count of a stream, whose handler has returned.
 func (c *serverConn) leaveStream() {
+	if c.web != nil {
+		c.web.streams.Add(-1)
+	}
 	c.mu.Lock()
 	c.handlers--
 	c.srv.inFlight.Add(-1)

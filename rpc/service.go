@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file holds what generated code and the rest of Thrum see: callers and
@@ -77,7 +78,7 @@ type Method struct {
 
 	// Message serves a method whose arguments and result are messages of a format of
 	// their own: FlatBuffers, Protobuf, JSON. It runs on a worker. A method has either this
-	// or the forms above. It is called as "/Service/Method", over tRPC; the Thrift dialects do
+	// or the forms above. It is called as "/Service/Method", over tRPC and gRPC; the Thrift dialects do
 	// not see it. Package flatrpc makes such methods of functions on FlatBuffers.
 	Message MessageHandler
 
@@ -88,6 +89,10 @@ type Method struct {
 	// Stream serves a method that streams, instead of all of these, on a
 	// goroutine of its own. The stream ends when it returns, with its error as the outcome.
 	Stream func(ctx context.Context, s *stream.Stream) error
+
+	// Untold is the format of the messages of a client that does not name one, as those of gRPC with the
+	// plain content type application/grpc; Protobuf if it is zero.
+	Untold transport.ContentType
 
 	Priority Priority      // of calls whose client names none; 0 for Normal
 	Expiry   time.Duration // instead of the server's TaskExpiry; 0 for that, less for never

@@ -92,6 +92,15 @@ func newMethod(name string, v *flatbuf.Verifier, opts []Option) *method {
 	return m
 }
 
+// untold returns the format of messages that do not name one: what gRPC means by that if
+// the method takes it, else that of FlatBuffers' own gRPC in other languages.
+func (m *method) untold() transport.ContentType {
+	if m.converters[transport.Protobuf] != nil {
+		return transport.Protobuf
+	}
+	return transport.FlatBuffers
+}
+
 // Unary returns a method that answers each request with one reply. v verifies requests; without one,
 // or without a handler, Register refuses the method.
 //
@@ -101,7 +110,7 @@ func newMethod(name string, v *flatbuf.Verifier, opts []Option) *method {
 // application.
 func Unary[T any, P Table[T]](name string, v *flatbuf.Verifier, handler func(ctx context.Context, req P) (*flatbuf.Builder, error), opts ...Option) rpc.Method {
 	m := newMethod(name, v, opts)
-	out := rpc.Method{Name: name, Data: m}
+	out := rpc.Method{Name: name, Data: m, Untold: m.untold()}
 	if v == nil || handler == nil {
 		return out
 	}
@@ -123,7 +132,7 @@ func Unary[T any, P Table[T]](name string, v *flatbuf.Verifier, handler func(ctx
 // Oneway returns a method that is never answered. It is otherwise as [Unary].
 func Oneway[T any, P Table[T]](name string, v *flatbuf.Verifier, handler func(ctx context.Context, req P) error, opts ...Option) rpc.Method {
 	m := newMethod(name, v, opts)
-	out := rpc.Method{Name: name, Oneway: true, Data: m}
+	out := rpc.Method{Name: name, Oneway: true, Data: m, Untold: m.untold()}
 	if v == nil || handler == nil {
 		return out
 	}

@@ -72,7 +72,7 @@ func (s *Sender) Send(b *flatbuf.Builder) error {
 
 // streamMethod returns a method that serves streams by serve.
 func streamMethod[T any, P Table[T]](m *method, usable bool, serve func(ctx context.Context, in *Receiver[P], out *Sender) error) rpc.Method {
-	out := rpc.Method{Name: m.name, Data: m}
+	out := rpc.Method{Name: m.name, Data: m, Untold: m.untold()}
 	if m.verifier == nil || !usable {
 		return out
 	}

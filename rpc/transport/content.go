@@ -25,3 +25,24 @@ func (t ContentType) String() string {
 	}
 	return "content type " + strconv.FormatUint(uint64(t), 10)
 }
+
+var subtypes = [...]string{"proto", "jce", "json", "flatbuffers", "bytes", "xml", "thrift"}
+
+// Subtype returns the format's name behind the "+" of media types such as
+// application/grpc+flatbuffers, "" if it has none.
+func (t ContentType) Subtype() string {
+	if int64(t) < int64(len(subtypes)) {
+		return subtypes[t]
+	}
+	return ""
+}
+
+// ParseSubtype undoes Subtype.
+func ParseSubtype(name string) (ContentType, bool) {
+	for t, known := range subtypes {
+		if known == name {
+			return ContentType(t), true
+		}
+	}
+	return 0, false
+}

@@ -23,10 +23,11 @@ const (
 	TRPC                    // tRPC
 	HTTP                    // HTTP/1 or HTTP/2
 	TLS                     // a TLS handshake
+	GRPC                    // gRPC, which Detect sees as HTTP
 )
 
 var dialectNames = [...]string{"unknown protocol", "unframed binary", "framed binary", "unframed compact",
-	"framed compact", "header transport", "TTHeader", "Kitex Protobuf", "tRPC", "HTTP", "TLS"}
+	"framed compact", "header transport", "TTHeader", "Kitex Protobuf", "tRPC", "HTTP", "TLS", "gRPC"}
 
 // String returns a name for people, such as "framed binary".
 func (d Dialect) String() string {

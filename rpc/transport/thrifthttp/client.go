@@ -58,6 +58,21 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("thrifthttp: %q is no URL of http or https", address)
 	}
+	c := &Client{url: u, header: o.Header.Clone(), maxReply: orDefault(o.MaxReply, 16<<20), transport: NewTransport(o)}
+	if c.header == nil {
+		c.header = http.Header{}
+	}
+	c.header.Set("Content-Type", ContentType)
+	c.header.Set("Accept", ContentType)
+	if c.header.Get("User-Agent") == "" {
+		c.header.Set("User-Agent", "thrum")
+	}
+	return c, nil
+}
+
+// NewTransport returns the transport of a client with these options, of which Header and
+// MaxReply do not matter.
+func NewTransport(o ClientOptions) *http.Transport {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(!o.HTTP2)
 	protocols.SetHTTP2(o.HTTP2)
@@ -67,7 +82,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		config.NextProtos = nil // those of net/http, and no other that a server could choose
 	}
 	idle := orDefault(o.MaxConns, 256)
-	t := &http.Transport{
+	return &http.Transport{
 		DialContext:            o.Dial,
 		TLSClientConfig:        config,
 		TLSHandshakeTimeout:    orDefault(o.HandshakeTime, 10*time.Second),
@@ -78,16 +93,6 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		MaxResponseHeaderBytes: 64 << 10,
 		Protocols:              protocols,
 	}
-	c := &Client{url: u, header: o.Header.Clone(), maxReply: orDefault(o.MaxReply, 16<<20), transport: t}
-	if c.header == nil {
-		c.header = http.Header{}
-	}
-	c.header.Set("Content-Type", ContentType)
-	c.header.Set("Accept", ContentType)
-	if c.header.Get("User-Agent") == "" {
-		c.header.Set("User-Agent", "thrum")
-	}
-	return c, nil
 }
 
 // Answer is the reply to a posted message.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
 )
 
 // This file holds one request: is it a message, reading it, answering it.
@@ -68,6 +69,12 @@ func mediaType(h http.Header) string {
 	return ""
 }
 
+// isGRPC reports whether a header is that of a request of gRPC.
+func isGRPC(h http.Header) bool {
+	_, ok := grpc.ParseContentType(h.Get("Content-Type"))
+	return ok
+}
+
 // ServeHTTP answers one request; Server is also an http.Handler, for a server
 // that listens itself.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -79,6 +86,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodPost && media != "":
 		s.serveMessage(w, r, c, media)
+	case r.Method == http.MethodPost && s.opt.GRPC != nil && isGRPC(r.Header):
+		s.opt.GRPC.ServeHTTP(w, r)
 	case s.opt.Fallback != nil:
 		s.fallBack(w, r)
 	case r.Method != http.MethodPost:

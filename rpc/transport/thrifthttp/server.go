@@ -55,6 +55,8 @@ type Options struct {
 	// Fallback serves every request that is no post of a Thrift message;
 	// default: an answer that says so.
 	Fallback http.Handler
+	// GRPC serves the requests of gRPC, under time limits of its own; default: as all others.
+	GRPC http.Handler
 	// Report is told of every request that is answered with a status of this package
 	// other than 200, and why. It may be called from several goroutines at once.
 	Report func(r *http.Request, status int, reason error)
@@ -116,9 +118,10 @@ func New(o Options) *Server {
 		IdleTimeout:                  o.IdleTime,
 		MaxHeaderBytes:               o.MaxHeader,
 		Protocols:                    protocols,
-		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: o.MaxStreams, WriteByteTimeout: max(o.WriteTime, 0)},
-		ErrorLog:                     slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		HTTP2: &http.HTTP2Config{MaxConcurrentStreams: o.MaxStreams, WriteByteTimeout: max(o.WriteTime, 0),
+			MaxReceiveBufferPerStream: streamWindow, MaxReceiveBufferPerConnection: connWindow},
+		ErrorLog:    slog.NewLogLogger(o.Logger.Handler(), slog.LevelWarn),
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 	}
 	return s
 }
@@ -150,7 +153,22 @@ func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ct
 // Close closes all connections at once and so ends the contexts of requests.
 func (s *Server) Close() error { return s.http.Close() }
 
+// The windows of HTTP/2, in bytes: what a client may send that nobody has read. A stream that is not
+// read must not hold up the others of its connection.
+const (
+	streamWindow = 512 << 10
+	connWindow   = 4<<20 - 1 // the most that net/http takes
+)
+
 type connKey struct{}
+
+// ConnOf returns the connection of a request, as ServeConn took it; nil for requests of another server.
+func ConnOf(r *http.Request) net.Conn {
+	if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+		return c.Conn
+	}
+	return nil
+}
 
 // conn is a connection whose beginning has been read. It does not show its TLS
 // state to net/http, which would expect to find out about HTTP/2 by ALPN alone.
