@@ -43,7 +43,7 @@ func main() {
 }
 
 func run(args []string, stdout, stderr io.Writer) error {
-	if child, err := rpcsuite.Child(args, os.Stdin, stdout); child {
+	if child, err := rpcsuite.Child(args, os.Stdin, stdout, flatsuite.Contest()); child {
 		return err
 	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/bench/internal/flatsuite"
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
 	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 )
 
 // TestMain lets the suite rpc start this program as its servers and its generator.
 func TestMain(m *testing.M) {
-	if child, err := rpcsuite.Child(os.Args[1:], os.Stdin, os.Stdout); !child {
+	if child, err := rpcsuite.Child(os.Args[1:], os.Stdin, os.Stdout, flatsuite.Contest()); !child {
 		os.Exit(m.Run())
 	} else if err != nil {
 		fmt.Fprintln(os.Stderr, err)

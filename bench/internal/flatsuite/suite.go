@@ -27,6 +27,7 @@ func Suite() harness.Suite {
 			}
 			return groups, nil
 		},
+		Also: calls, AlsoTime: callsTime,
 	}
 }
 

@@ -73,7 +73,7 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	timing := o.timing(groups)
+	timing := o.timing(groups, shortTotal-s.AlsoTime)
 	for _, g := range groups {
 		results, err := g.Measure(timing)
 		if err != nil {
@@ -87,6 +87,14 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 		report.Groups = append(report.Groups, gr)
 	}
 	report.note(out)
+	if s.Also != nil {
+		if err := s.Also(out, o, report); err != nil {
+			return nil, err
+		}
+	}
+	if len(report.Groups) == 0 {
+		return nil, fmt.Errorf("suite %s: no case matches", s.Name)
+	}
 	return report, nil
 }
 
@@ -117,16 +125,13 @@ func (s *Suite) selected(match *regexp.Regexp) ([]Group, error) {
 			groups = append(groups, g)
 		}
 	}
-	if len(groups) == 0 {
-		return nil, fmt.Errorf("suite %s: no case matches", s.Name)
-	}
 	return groups, nil
 }
 
-// timing divides a short run's time among all contestants. Slices are short and
+// timing divides the total time of a short run among all contestants. Slices are short and
 // many, so that some end before another process takes the processor away, and
 // still long enough to hold their share of collections.
-func (o *Options) timing(groups []Group) Timing {
+func (o *Options) timing(groups []Group, total time.Duration) Timing {
 	t := o.Timing
 	if t.Rounds == 0 {
 		t = Timing{Rounds: 101, Slice: 8 * time.Millisecond}
@@ -137,7 +142,7 @@ func (o *Options) timing(groups []Group) Timing {
 			}
 			// Two more rounds stand for the warm-up.
 			t.Rounds = 25
-			t.Slice = min(t.Slice, shortTotal/time.Duration((t.Rounds+2)*contestants))
+			t.Slice = min(t.Slice, total/time.Duration((t.Rounds+2)*max(contestants, 1)))
 		}
 	}
 	t.Memory = o.Memory

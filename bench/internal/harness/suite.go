@@ -5,6 +5,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Suite is a named list of groups, built when it is run.
@@ -17,6 +18,10 @@ type Suite struct {
 	// Drive, unless it is nil, runs the suite instead of Groups: its contestants
 	// are processes. It prints what it finds to out and adds it to the report.
 	Drive func(out io.Writer, o Options, report *Report) error
+	// Also, unless it is nil, runs after Groups, in the same way.
+	Also func(out io.Writer, o Options, report *Report) error
+	// AlsoTime is what Also takes of a short run.
+	AlsoTime time.Duration
 }
 
 // Group is one piece of work on one value.

@@ -26,17 +26,24 @@ const (
 )
 
 // Child is what a process does whose arguments say that the suite has started
-// it. The first result is false if they do not.
-func Child(args []string, in io.Reader, out io.Writer) (bool, error) {
+// it. The first result is false if they do not. Contests are those of other suites.
+func Child(args []string, in io.Reader, out io.Writer, contests ...Contest) (bool, error) {
+	c := merged(contests)
+	if len(args) > 0 && (args[0] == serveFlag || args[0] == generateFlag) && out == os.Stdout {
+		var err error
+		if out, err = answers(); err != nil {
+			return true, err
+		}
+	}
 	switch {
 	case len(args) == 2 && args[0] == serveFlag:
-		return true, serve(args[1], in, out)
+		return true, c.serve(args[1], in, out)
 	case len(args) == 2 && args[0] == generateFlag && args[1] == pacedFlag:
 		// What paces is to run beside what reads and writes, on one core too.
 		runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
-		return true, generate(in, out)
+		return true, c.generate(in, out)
 	case len(args) == 1 && args[0] == generateFlag:
-		return true, generate(in, out)
+		return true, c.generate(in, out)
 	}
 	return false, nil
 }

@@ -156,7 +156,7 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 			if err != nil {
 				return nil, err
 			}
-			stop, err := l.profile(p, g.Case("rpc", name))
+			stop, err := l.profile(p, g.Case(l.suite, name))
 			if err != nil {
 				return nil, err
 			}
@@ -175,7 +175,7 @@ func (l *lab) measureGroup(g *group) ([]harness.Result, error) {
 	var results []harness.Result
 	for _, name := range names {
 		r := summary(name, outcomes[name], g.clients != nil)
-		if _, isGo := goServers[g.servers[name]]; isGo && l.memory {
+		if _, native := natives[g.servers[name]]; !native && l.memory {
 			var err error
 			if r.Memory, err = l.allocations(g, name); err != nil {
 				return nil, err
@@ -255,7 +255,7 @@ func (l *lab) print(g *group, r *harness.Result) {
 		least = slices.Min(r.Samples)
 	}
 	fmt.Fprintf(l.out, "TIME %s %s cpu=%.0f least=%.0f p50=%.1fus p99=%.1fus calls/s=%.0f busy=%.2f",
-		g.Case("rpc", ""), r.Name, r.NS, least, r.Calls.P50/1e3, r.Calls.P99/1e3, r.Calls.Rate, r.Calls.Busy)
+		g.Case(l.suite, ""), r.Name, r.NS, least, r.Calls.P50/1e3, r.Calls.P99/1e3, r.Calls.Rate, r.Calls.Busy)
 	if r.Memory != nil {
 		fmt.Fprintf(l.out, " allocs=%.2f bytes=%.0f", r.Memory.Allocs, r.Memory.Bytes)
 	}
@@ -277,15 +277,15 @@ func (l *lab) cpuWork(o harness.Options, report *harness.Report) error {
 func (l *lab) groupsWork(groups []*group, suffix string, o harness.Options, report *harness.Report) error {
 	for _, g := range groups {
 		var some bool
-		if g.Group, some = g.Select("rpc", o.Match); !some {
+		if g.Group, some = g.Select(l.suite, o.Match); !some {
 			continue
 		}
 		results, err := l.measureGroup(g)
 		if err != nil {
-			return fmt.Errorf("%s%s: %w", g.Case("rpc", ""), suffix, err)
+			return fmt.Errorf("%s%s: %w", g.Case(l.suite, ""), suffix, err)
 		}
 		gr := harness.GroupReport{
-			Work: g.Work, Shape: g.Shape + suffix, Bytes: g.Bytes, Results: results, Ratios: g.Ratios("rpc", results),
+			Work: g.Work, Shape: g.Shape + suffix, Bytes: g.Bytes, Results: results, Ratios: g.Ratios(l.suite, results),
 		}
 		for i := range results {
 			l.print(g, &results[i])

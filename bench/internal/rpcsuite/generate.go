@@ -65,8 +65,8 @@ func (o *outcome) perCall() float64 { return float64(o.Server) / float64(max(o.R
 // rate is how many replies came in a second.
 func (o *outcome) rate() float64 { return float64(o.Replies) / o.Elapsed.Seconds() }
 
-func generate(in io.Reader, out io.Writer) error {
-	g := &generator{}
+func (c *Contest) generate(in io.Reader, out io.Writer) error {
+	g := &generator{contest: c}
 	return answerEach(in, out, func(j job) (outcome, error) {
 		g.release()
 		o, err := g.run(&j)
@@ -78,7 +78,10 @@ func generate(in io.Reader, out io.Writer) error {
 }
 
 // generator holds what stays open between jobs.
-type generator struct{ held []io.Closer }
+type generator struct {
+	contest *Contest
+	held    []io.Closer
+}
 
 func (g *generator) release() {
 	for _, c := range g.held {
@@ -97,7 +100,7 @@ func (g *generator) run(j *job) (outcome, error) {
 		j.Client = "grpc"
 	}
 	if j.Client != "" {
-		return runClients(j)
+		return runClients(g.contest.Clients[j.Client], j)
 	}
 	return runThrift(j)
 }

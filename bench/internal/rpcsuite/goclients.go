@@ -33,29 +33,32 @@ import (
 // generator does; who uses it compares the processor time of the server
 // alone, or that of both sides.
 
-// call makes one call and checks its result.
-type call func(context.Context) error
-
 // goClients opens the clients in Go. The result has a call for each caller;
 // callers share connections where the library's clients can be shared.
-var goClients = map[string]func(j *job) ([]call, []io.Closer, error){
+var goClients = map[string]opener{
 	"grpc":           openGRPC,
-	"thrum":          func(j *job) ([]call, []io.Closer, error) { return openOurs(j) },
-	"thrum-ttheader": func(j *job) ([]call, []io.Closer, error) { return openOurs(j, rpc.TTHeader()) },
-	"thrum-theader":  func(j *job) ([]call, []io.Closer, error) { return openOurs(j, rpc.THeader(0)) },
-	"thrum-cluster": func(j *job) ([]call, []io.Closer, error) {
+	"thrum":          func(j *job) ([]Call, []io.Closer, error) { return openOurs(j) },
+	"thrum-ttheader": func(j *job) ([]Call, []io.Closer, error) { return openOurs(j, rpc.TTHeader()) },
+	"thrum-theader":  func(j *job) ([]Call, []io.Closer, error) { return openOurs(j, rpc.THeader(0)) },
+	"thrum-cluster": func(j *job) ([]Call, []io.Closer, error) {
 		return openCluster(j, cluster.Timeout(0), cluster.NoBreakers(), cluster.NoEjections(), cluster.Retries(cluster.Retry{Attempts: 1}))
 	},
-	"thrum-comforts": func(j *job) ([]call, []io.Closer, error) {
+	"thrum-comforts": func(j *job) ([]Call, []io.Closer, error) {
 		return openCluster(j, cluster.Idempotent("noop", "echo"), cluster.Hedging(cluster.Hedge{Quantile: 0.99, After: 10 * time.Millisecond}))
 	},
-	"kitex":     func(j *job) ([]call, []io.Closer, error) { return openKitex(j, false) },
-	"kitex-mux": func(j *job) ([]call, []io.Closer, error) { return openKitex(j, true) },
+	"kitex":     func(j *job) ([]Call, []io.Closer, error) { return openKitex(j, false) },
+	"kitex-mux": func(j *job) ([]Call, []io.Closer, error) { return openKitex(j, true) },
 	"apache":    openApache,
 }
 
-func runClients(j *job) (outcome, error) {
-	calls, closers, err := goClients[j.Client](j)
+// opener opens the clients of a job.
+type opener func(j *job) ([]Call, []io.Closer, error)
+
+func runClients(open opener, j *job) (outcome, error) {
+	if open == nil {
+		return outcome{}, fmt.Errorf("no client %q", j.Client)
+	}
+	calls, closers, err := open(j)
 	defer closeAll(closers)
 	if err != nil {
 		return outcome{}, err
@@ -106,7 +109,7 @@ func runClients(j *job) (outcome, error) {
 }
 
 // echoed is a call of a function that echoes.
-func echoed(data []byte, echo func(context.Context, []byte) ([]byte, error)) call {
+func echoed(data []byte, echo func(context.Context, []byte) ([]byte, error)) Call {
 	return func(ctx context.Context) error {
 		got, err := echo(ctx, data)
 		if err == nil && !bytes.Equal(got, data) {
@@ -118,8 +121,8 @@ func echoed(data []byte, echo func(context.Context, []byte) ([]byte, error)) cal
 
 // openGRPC opens the connections of a job by a call on each, which all have
 // the same number of callers.
-func openGRPC(j *job) ([]call, []io.Closer, error) {
-	var calls []call
+func openGRPC(j *job) ([]Call, []io.Closer, error) {
+	var calls []Call
 	var conns []io.Closer
 	for range j.Connections {
 		c, err := grpc.NewClient("passthrough:///"+j.Address, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -131,12 +134,12 @@ func openGRPC(j *job) ([]call, []io.Closer, error) {
 		if err := made(context.Background()); err != nil {
 			return nil, conns, err
 		}
-		calls = append(calls, slices.Repeat([]call{made}, j.Depth)...)
+		calls = append(calls, slices.Repeat([]Call{made}, j.Depth)...)
 	}
 	return calls, conns, nil
 }
 
-func grpcCall(c *grpc.ClientConn, shape string) call {
+func grpcCall(c *grpc.ClientConn, shape string) Call {
 	if shape == "noop" {
 		return func(ctx context.Context) error {
 			return c.Invoke(ctx, "/Bench/noop", &emptypb.Empty{}, &emptypb.Empty{})
@@ -151,8 +154,8 @@ func grpcCall(c *grpc.ClientConn, shape string) call {
 
 // openOurs opens our clients, one for each connection, with the calls that
 // our generator would write.
-func openOurs(j *job, options ...rpc.ClientOption) ([]call, []io.Closer, error) {
-	var calls []call
+func openOurs(j *job, options ...rpc.ClientOption) ([]Call, []io.Closer, error) {
+	var calls []Call
 	var conns []io.Closer
 	for range j.Connections {
 		c, err := rpc.Dial(context.Background(), "tcp", j.Address, options...)
@@ -160,22 +163,22 @@ func openOurs(j *job, options ...rpc.ClientOption) ([]call, []io.Closer, error) 
 			return nil, conns, err
 		}
 		conns = append(conns, c)
-		calls = append(calls, slices.Repeat([]call{oursCall(c, j.Calls[0].Shape)}, j.Depth)...)
+		calls = append(calls, slices.Repeat([]Call{oursCall(c, j.Calls[0].Shape)}, j.Depth)...)
 	}
 	return calls, conns, nil
 }
 
 // openCluster opens one client of many addresses, of which there is one, with
 // the timeout, retries, breaker and so on that the options turn on or off.
-func openCluster(j *job, options ...cluster.Option) ([]call, []io.Closer, error) {
+func openCluster(j *job, options ...cluster.Option) ([]Call, []io.Closer, error) {
 	c, err := cluster.New(resolve.Hosts(j.Address), append(options, cluster.Dial(rpc.TTHeader()))...)
 	if err != nil {
 		return nil, nil, err
 	}
-	return slices.Repeat([]call{oursCall(c, j.Calls[0].Shape)}, j.Connections*j.Depth), []io.Closer{c}, nil
+	return slices.Repeat([]Call{oursCall(c, j.Calls[0].Shape)}, j.Connections*j.Depth), []io.Closer{c}, nil
 }
 
-func oursCall(c rpc.Caller, shape string) call {
+func oursCall(c rpc.Caller, shape string) Call {
 	if shape == "noop" {
 		return func(ctx context.Context) error { return rpc.Call(ctx, c, "noop", &noopArgs{}, &noopResult{}) }
 	}
@@ -188,7 +191,7 @@ func oursCall(c rpc.Caller, shape string) call {
 
 // openKitex opens one client of Kitex: on a pool that has a connection for
 // each call that is under way, or on one connection that all share.
-func openKitex(j *job, mux bool) ([]call, []io.Closer, error) {
+func openKitex(j *job, mux bool) ([]Call, []io.Closer, error) {
 	klog.SetLevel(klog.LevelFatal)
 	options := []client.Option{client.WithHostPorts(j.Address)}
 	if mux {
@@ -210,12 +213,12 @@ func openKitex(j *job, mux bool) ([]call, []io.Closer, error) {
 	if k, ok := c.(io.Closer); ok {
 		closers = append(closers, k)
 	}
-	return slices.Repeat([]call{made}, j.Connections*j.Depth), closers, nil
+	return slices.Repeat([]Call{made}, j.Connections*j.Depth), closers, nil
 }
 
 // openApache opens a client for each caller, since Apache's cannot be shared.
-func openApache(j *job) ([]call, []io.Closer, error) {
-	var calls []call
+func openApache(j *job) ([]Call, []io.Closer, error) {
+	var calls []Call
 	var conns []io.Closer
 	for range j.Connections * j.Depth {
 		nc, err := net.Dial("tcp", j.Address)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/thrum-rpc/thrum/bench/internal/harness"
 )
 
 // This file holds what all works share: the processes and where they run.
@@ -15,6 +17,7 @@ import (
 // lab starts servers as they are needed, and the generator, and stops them all.
 type lab struct {
 	out   io.Writer
+	suite string // that the cases stand in
 	ci    bool
 	short bool
 	quick bool // everything runs, nothing is measured well
@@ -38,10 +41,34 @@ type pace struct {
 	warmup, window time.Duration
 }
 
-func newLab(out io.Writer) (*lab, error) {
+// shortMatch is the pace of matches in a short run, which are many.
+var shortMatch = pace{rounds: 3, warmup: 25 * time.Millisecond, window: 60 * time.Millisecond}
+
+// paceOf returns the pace of a run.
+func paceOf(o harness.Options) pace {
+	p := pace{rounds: 5, warmup: 100 * time.Millisecond, window: 400 * time.Millisecond}
+	if o.Short {
+		p = pace{rounds: 3, warmup: 40 * time.Millisecond, window: 120 * time.Millisecond}
+	}
+	if o.Profiles != "" { // a profile has a hundred samples a second
+		p.rounds, p.window = 1, 4*time.Second
+	}
+	if o.Timing.Rounds != 0 {
+		p = pace{rounds: o.Timing.Rounds, window: max(o.Timing.Slice, 10*time.Millisecond)}
+	}
+	return p
+}
+
+func newLab(out io.Writer, suite string, o harness.Options) (*lab, error) {
 	l := &lab{
-		out: out, ci: os.Getenv("CI") == "true",
+		out: out, suite: suite, short: o.Short, profiles: o.Profiles, memory: o.Memory, pace: paceOf(o), quick: o.Timing.Rounds != 0, ci: os.Getenv("CI") == "true",
 		servers: map[string]*process{}, binaries: map[string]string{}, missing: map[string]bool{},
+	}
+	if !supported {
+		return nil, errors.New("a suite of servers needs Linux")
+	}
+	if realTime() {
+		return nil, errors.New("a suite of servers does not run at a real-time priority: a server and a generator that spin would take the machine; nice is enough")
 	}
 	// The first core often takes the interrupts, so it is the generator's.
 	if cores := allowedCores(); len(cores) > 1 {
@@ -144,7 +171,7 @@ func (l *lab) run(p *process, j job) (outcome, error) {
 // profile starts a CPU profile of a server in Go, if they are asked for; stop
 // ends it. Its file has the name of the case, and is that of the last round.
 func (l *lab) profile(p *process, name string) (stop func() error, err error) {
-	if _, isGo := goServers[p.name]; !isGo || l.profiles == "" {
+	if _, native := natives[p.name]; native || l.profiles == "" {
 		return func() error { return nil }, nil
 	}
 	file, err := filepath.Abs(filepath.Join(l.profiles, strings.ReplaceAll(name, "/", "-")+".pprof"))

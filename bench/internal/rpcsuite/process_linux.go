@@ -52,6 +52,16 @@ func startOn(cmd *exec.Cmd, cores []int) error {
 	return cmd.Start()
 }
 
+// answers returns what was the standard output of this process. That is the
+// standard error from now on, since some libraries write what they log to it.
+func answers() (*os.File, error) {
+	fd, err := unix.FcntlInt(1, unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "answers"), unix.Dup3(2, 1, 0)
+}
+
 // processorTime is the time that all threads of a process have had, those that
 // have ended included, in user space and in the kernel.
 func processorTime(pid int) (time.Duration, error) {

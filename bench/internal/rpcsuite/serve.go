@@ -16,7 +16,7 @@ import (
 
 // goServers has the servers in Go. Each makes a listener of a free port of
 // the loopback interface, and a function that serves it and does not return.
-var goServers = map[string]func() (net.Addr, func() error, error){
+var goServers = map[string]Server{
 	"callback":       func() (net.Addr, func() error, error) { return oursServer("callback") },
 	"plain":          func() (net.Addr, func() error, error) { return oursServer("plain") },
 	"future":         func() (net.Addr, func() error, error) { return oursServer("future") },
@@ -46,8 +46,8 @@ type usage struct {
 	User, System int64
 }
 
-func serve(name string, in io.Reader, out io.Writer) error {
-	start := goServers[name]
+func (c *Contest) serve(name string, in io.Reader, out io.Writer) error {
+	start := c.Servers[name]
 	if start == nil {
 		return fmt.Errorf("no server %q", name)
 	}
