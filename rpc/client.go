@@ -90,14 +90,14 @@ func (c *Client) Invoke(ctx context.Context, call *Invocation) error {
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	if c.chain != nil {
-		return c.chain.Invoke(ctx, call)
+		return c.chain.Invoke(delayed(ctx), call)
 	}
 	return c.invoke(ctx, call)
 }
 
 // invoke makes one call, behind the interceptors.
 func (c *Client) invoke(ctx context.Context, call *Invocation) error {
-	if err := ctx.Err(); err != nil {
+	if err := beginError(ctx); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
 	p := c.newCall(call.Method, call.Oneway)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
@@ -28,6 +29,11 @@ type pendingCall struct {
 	id      uint32
 	heard   uint64        // reads that the connection had done when the call was queued
 	done    chan struct{} // has room for the token
+
+	// Of a call whose context a client of ours has made.
+	limited *callctx.Context // nil for others
+	due     time.Time        // when the connection gives the call up; zero for never
+	conn    *clientConn      // that it waits on
 
 	// Guarded by the connection's mutex until the call has ended.
 	sending   bool // a writer has taken request, which may be on its way
@@ -71,6 +77,9 @@ type clientConn struct {
 	oneways int  // of live
 	retired bool // new calls use another connection
 
+	sweeper *time.Timer // of calls that are due; nil until there is one
+	sweepAt time.Time   // when it fires; zero if it does not
+
 	streams map[uint32]*trpcWire // that have not ended
 	drained chan struct{}        // closed when the server has read enough for streams to go on; nil if none waits
 }
@@ -105,21 +114,10 @@ func (cc *clientConn) start(p *pendingCall) (bool, error) {
 	}
 	cc.queue = append(cc.queue, p)
 	cc.live++
-	cc.kick()
-	return true, nil
-}
-
-// await waits for the end of a call. An error is why the call has been left
-// to itself; sent says whether the server may have received it.
-func (cc *clientConn) await(ctx context.Context, p *pendingCall) (sent bool, err error) {
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		if sent, abandoned := cc.abandon(p, ctx.Err()); abandoned {
-			return sent, ctx.Err()
-		}
-		<-p.done
+	if !p.due.IsZero() {
+		cc.sweepBy(p.due)
 	}
+	cc.kick()
 	return true, nil
 }
 
@@ -292,6 +290,11 @@ func (cc *clientConn) endOneway(err error) {
 func (cc *clientConn) abandon(p *pendingCall, reason error) (sent, abandoned bool) {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
+	return cc.giveUp(p, reason)
+}
+
+// giveUp is abandon with cc.mu held.
+func (cc *clientConn) giveUp(p *pendingCall, reason error) (sent, abandoned bool) {
 	if p.ended {
 		return true, false
 	}
@@ -326,6 +329,9 @@ func (cc *clientConn) fail(stage Stage, err error) {
 		return
 	}
 	cc.err = err
+	if cc.sweeper != nil {
+		cc.sweeper.Stop()
+	}
 	cc.sock.close()
 	cc.moveQueue(err)
 	for _, p := range cc.pending {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
@@ -70,7 +72,8 @@ func (c *clientCore) closeConns() {
 func (c *clientCore) withTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.opt.callTimeout > 0 {
 		if _, ok := ctx.Deadline(); !ok {
-			return context.WithTimeout(ctx, c.opt.callTimeout)
+			limited := callctx.New(ctx, time.Now().Add(c.opt.callTimeout))
+			return limited, limited.Cancel
 		}
 	}
 	return ctx, func() {}
@@ -98,6 +101,10 @@ func (c *clientCore) recycle(p *pendingCall) {
 // error the call is no longer the caller's; else it has ended, and must be recycled.
 func (c *clientCore) roundTrip(ctx context.Context, p *pendingCall) error {
 	method := p.method
+	if limited, ok := ctx.(*callctx.Context); ok && !p.oneway { // those end when they are written, and nobody looks after them
+		p.limited = limited
+		p.due, _ = limited.Limit()
+	}
 	for {
 		cc, err := c.connection(ctx)
 		if err != nil {

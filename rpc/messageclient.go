@@ -99,14 +99,14 @@ func (c *MessageClient) InvokeMessage(ctx context.Context, call *MessageCall) er
 	ctx, cancel := c.withTimeout(ctx)
 	defer cancel()
 	if c.chain != nil {
-		return c.chain.InvokeMessage(ctx, call)
+		return c.chain.InvokeMessage(delayed(ctx), call)
 	}
 	return c.invoke(ctx, call)
 }
 
 // invoke makes one call, behind the interceptors.
 func (c *MessageClient) invoke(ctx context.Context, call *MessageCall) error {
-	if err := ctx.Err(); err != nil {
+	if err := beginError(ctx); err != nil {
 		return &Error{Stage: StageWait, Method: call.Method, Err: err}
 	}
 	if c.grpc != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
@@ -416,9 +417,21 @@ func (h *outHeads) addMetadata(ctx context.Context, d transport.Dialect) {
 // remaining returns the milliseconds until the deadline of ctx, rounded up, at least one,
 // or 0 if it has none.
 func remaining(ctx context.Context) int64 {
-	deadline, ok := ctx.Deadline()
-	if !ok {
+	var left time.Duration
+	if deadline, known := limitOf(ctx); !deadline.IsZero() {
+		left = known
+	} else if deadline, ok := ctx.Deadline(); ok {
+		left = time.Until(deadline)
+	} else {
 		return 0
 	}
-	return max(1, (time.Until(deadline) + time.Millisecond - 1).Milliseconds())
+	return max(1, (left + time.Millisecond - 1).Milliseconds())
+}
+
+// limitOf returns the deadline that a client of ours has set in ctx, zero if none, and the time until then.
+func limitOf(ctx context.Context) (time.Time, time.Duration) {
+	if limited, ok := ctx.(*callctx.Context); ok {
+		return limited.Limit()
+	}
+	return time.Time{}, 0
 }

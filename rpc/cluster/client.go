@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
 	"github.com/thrum-rpc/thrum/rpc/resolve"
 )
 
@@ -33,7 +34,6 @@ type Client struct {
 	retryBudget             *budget
 	hedgeBudget             *budget
 	latencies               *latencies   // nil if no quantile is wanted
-	limits                  *limits      // nil for no timeout
 	hedged                  sync.Pool    // of *hedged
 	compareDue              atomic.Int64 // when addresses are compared again
 
@@ -62,9 +62,6 @@ func newClient(r resolve.Resolver, opts []Option, messages bool) (*Client, error
 		return nil, err
 	}
 	c.retryBudget = newBudget(c.opt.retry.Budget)
-	if c.opt.timeout > 0 {
-		c.limits = newLimits(c.opt.timeout)
-	}
 	if h := c.opt.hedge; h != nil {
 		c.hedgeBudget = newBudget(h.Budget)
 		if h.Quantile > 0 {
@@ -150,22 +147,21 @@ func (c *Client) Invoke(ctx context.Context, call *rpc.Invocation) error {
 
 // call makes one call, of a method on messages if w holds one.
 func (c *Client) call(ctx context.Context, call *rpc.Invocation, w *work) error {
-	start, fixed := c.now(), ctx.Done() == nil
-	if c.limits != nil {
+	start := c.now()
+	hedge := c.hedgeDelay(ctx, call, start)
+	var deadline time.Time
+	if c.opt.timeout > 0 {
 		if _, ok := ctx.Deadline(); !ok {
-			if fixed {
-				ctx = c.limits.within(ctx, start)
-			} else {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, c.opt.timeout)
-				defer cancel()
-			}
+			deadline = c.epoch.Add(time.Duration(start) + c.opt.timeout)
 		}
 	}
-	if c.opt.hedge != nil && !call.Oneway && c.idempotent(ctx, call) {
-		if delay := c.hedgeDelay(start); delay > 0 {
-			return c.invokeHedged(ctx, call, w, start, delay, fixed)
+	if hedge > 0 || !deadline.IsZero() {
+		limited := callctx.New(ctx, deadline)
+		defer limited.Cancel()
+		if hedge > 0 {
+			return c.invokeHedged(limited, call, w, start, hedge)
 		}
+		ctx = limited
 	}
 	t := c.try(ctx, call, &attempt{number: 1, start: start, work: w})
 	if t.err == nil {
@@ -215,7 +211,7 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 		if a.chosen != nil {
 			a.chosen(e)
 		}
-		t.err = c.on(ctx, call, a, l, test)
+		t.err = c.on(ctx, call, a, l, now, test)
 		end := c.now()
 		t.duration = time.Duration(end - now)
 		left := t.err != nil && (errors.Is(t.err, errLeft) || errors.Is(t.err, rpc.ErrClientClosed) && ctx.Err() == nil)
@@ -234,7 +230,7 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 }
 
 // on makes one attempt on a connection. If what its caller has given panics, the attempt counts as given up.
-func (c *Client) on(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane, test bool) error {
+func (c *Client) on(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane, now int64, test bool) error {
 	finished := false
 	defer func() {
 		if !finished {
@@ -242,13 +238,16 @@ func (c *Client) on(ctx context.Context, call *rpc.Invocation, a *attempt, l *la
 			l.done()
 		}
 	}()
-	err := c.invoke(ctx, call, a, l)
+	err := c.invoke(ctx, call, a, l, now)
 	finished = true
 	return err
 }
 
 // invoke makes one attempt, with what goes with it.
-func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane) error {
+func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l *lane, now int64) error {
+	if limited, ok := ctx.(*callctx.Context); ok && len(c.opt.interceptors) == 0 {
+		limited.SetNow(c.epoch.Add(time.Duration(now)))
+	}
 	if a.number > 1 {
 		ctx = rpc.WithHeader(ctx, AttemptHeader, attemptTexts[a.number-1])
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
 )
 
 // This file holds attempts that run beside each other.
@@ -19,9 +20,12 @@ type Hedge struct {
 	Budget   Budget        // default a tenth of the calls, and one a second
 }
 
-// hedgeDelay returns after which time calls are hedged, 0 for never, as while too few latencies are known.
-func (c *Client) hedgeDelay(now int64) time.Duration {
-	if c.latencies == nil {
+// hedgeDelay returns after which time a call is hedged, 0 for never, as while too few latencies are known.
+func (c *Client) hedgeDelay(ctx context.Context, call *rpc.Invocation, now int64) time.Duration {
+	switch {
+	case c.opt.hedge == nil || call.Oneway || !c.idempotent(ctx, call):
+		return 0
+	case c.latencies == nil:
 		return c.opt.hedge.After
 	}
 	q := c.latencies.get(now)
@@ -32,74 +36,43 @@ func (c *Client) hedgeDelay(now int64) time.Duration {
 }
 
 // hedged is a call with up to two attempts at the same time. One whose second attempt was never due is used
-// again, with its timer and its functions.
+// again, with its timer and its functions. The timer is not stopped when a call ends, which
+// most do long before it fires: when it does, it finds out what it is for.
 //
 // Invariants: mu guards all below it, and is held while the arguments are
 // written or the result is read, so that neither happens after over is set:
-// the call has its end then, and its caller has arguments and result for itself.
+// the call has its end then, and its caller has arguments and result for itself. alarm is not after due
+// while a call waits for its second attempt.
 type hedged struct {
 	client *Client
-	ctx    context.Context // of the call
+	ctx    *callctx.Context // of the call and of its first attempt
 	call   *rpc.Invocation
 	shared rpc.Invocation // call, guarded
-	timer  *time.Timer    // of the second attempt
-	own    *ending        // the context of the first attempt, where package context's costs too much; nil if it is one of those
-	open   chan struct{}  // for own, and never closed while h is used again
 	notice func(*Endpoint)
 	append func([]byte) ([]byte, error)
 	result func([]byte) error
+	timer  *time.Timer // of the second attempt
 
 	message *rpc.MessageCall // the call, if it is one of a method on messages
 	work    *work            // message, guarded
 
 	mu     sync.Mutex
+	alarm  int64 // when the timer fires, on the client's clock; 0 if it does not
+	due    int64 // when the second attempt starts; 0 if there is none to start
 	over   bool
 	read   bool // the result
 	first  *Endpoint
-	cancel [2]context.CancelFunc // of the attempts; nil for one that has not begun
+	stop   context.CancelFunc // of the second attempt
 	second trial
 	done   chan struct{} // closed when the second attempt has ended; nil if it has not begun
-
-	unwatch func() bool // of the end of ctx; nil if it is not watched
-}
-
-// ending is a context that ends when it is told to. Its parent's end is told to it
-// only once the call is slow, so the parent must not end before that.
-type ending struct {
-	context.Context
-	done chan struct{}
-
-	mu  sync.Mutex
-	err error
-}
-
-func (e *ending) Done() <-chan struct{} { return e.done }
-
-func (e *ending) Err() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
-
-func (e *ending) end() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err == nil {
-		e.err = context.Canceled
-		if err := e.Context.Err(); err != nil {
-			e.err = err
-		}
-		close(e.done)
-	}
 }
 
 // newHedged returns a call that waits for its first attempt.
-func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation, w *work) *hedged {
+func (c *Client) newHedged(ctx *callctx.Context, call *rpc.Invocation, w *work) *hedged {
 	h, _ := c.hedged.Get().(*hedged)
 	if h == nil {
 		h = &hedged{client: c}
 		h.notice, h.append, h.result = h.chosen, h.appendArgs, h.readResult
-		h.open = make(chan struct{})
 	}
 	h.ctx, h.call, h.shared = ctx, call, *call
 	h.shared.AppendArgs, h.shared.ReadResult = h.append, h.result
@@ -110,53 +83,66 @@ func (c *Client) newHedged(ctx context.Context, call *rpc.Invocation, w *work) *
 	return h
 }
 
-// reuse gives h back, whose second attempt was never due: nobody else knows h.
+// reuse gives h back, whose second attempt was never due: nobody else knows h, but its timer.
 func (h *hedged) reuse() {
-	h.ctx, h.call, h.shared, h.own = nil, nil, rpc.Invocation{}, nil
+	h.ctx, h.call, h.shared = nil, nil, rpc.Invocation{}
 	h.message, h.work = nil, nil
-	h.over, h.read, h.first, h.cancel[0] = false, false, nil, nil
+	h.read, h.first = false, nil
 	h.client.hedged.Put(h)
 }
 
-// firstContext returns the context of the first attempt, and what ends it.
-func (h *hedged) firstContext(fixed bool, delay time.Duration) (context.Context, context.CancelFunc) {
-	o := &h.client.opt
-	if !fixed || len(o.interceptors) > 0 || o.retry.AttemptTimeout > 0 || o.timeout > 0 && delay >= o.timeout {
-		return context.WithCancel(h.ctx)
+// schedule has the second attempt start at due.
+func (h *hedged) schedule(now, due int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.due = due
+	if h.alarm != 0 && h.alarm <= due {
+		return
 	}
-	h.own = &ending{Context: h.ctx, done: h.open} // which somebody may keep, so it is not used again
-	return h.own, h.own.end
+	h.alarm = due
+	if wait := time.Duration(due - now); h.timer == nil {
+		h.timer = time.AfterFunc(wait, h.ring)
+	} else {
+		h.timer.Reset(wait)
+	}
 }
 
-// invokeHedged makes a call with a second attempt after delay. fixed says that ctx ends only by
-// the client's own time limit.
-func (c *Client) invokeHedged(ctx context.Context, call *rpc.Invocation, w *work, start int64, delay time.Duration, fixed bool) error {
+// ring is what the timer does.
+func (h *hedged) ring() {
+	h.mu.Lock()
+	now := h.client.now()
+	h.alarm = 0
+	switch {
+	case h.due == 0:
+	case now < h.due: // of a later call
+		h.alarm = h.due
+		h.timer.Reset(time.Duration(h.due - now))
+	default:
+		h.due = 0
+		h.runSecond(now)
+		return
+	}
+	h.mu.Unlock()
+}
+
+// invokeHedged makes a call with a second attempt after delay.
+func (c *Client) invokeHedged(ctx *callctx.Context, call *rpc.Invocation, w *work, start int64, delay time.Duration) error {
 	h := c.newHedged(ctx, call, w)
-	inner, cancel := h.firstContext(fixed, delay)
-	h.cancel[0] = cancel
-	if h.timer == nil {
-		h.timer = time.AfterFunc(delay, h.runSecond)
-	} else {
-		h.timer.Reset(delay)
-	}
-	first := c.try(inner, &h.shared, &attempt{number: 1, start: start, chosen: h.notice, work: h.work})
-	if h.own == nil {
-		defer cancel()
-	}
-	if h.timer.Stop() && first.err == nil {
+	h.schedule(start, start+int64(delay))
+	first := c.try(ctx, &h.shared, &attempt{number: 1, start: start, chosen: h.notice, work: h.work})
+
+	h.mu.Lock()
+	h.due = 0
+	done := h.done
+	if done == nil && first.err == nil {
+		h.mu.Unlock()
 		h.reuse()
 		return nil
 	}
-
-	h.mu.Lock()
-	done := h.done
 	conclusive := !h.over && (first.err == nil || done == nil ||
 		!errors.Is(first.err, errOvertaken) && c.judge(ctx, call, first.err, true) == final)
 	h.over = h.over || conclusive
-	stop := h.cancel[1]
-	if h.unwatch != nil {
-		h.unwatch()
-	}
+	stop := h.stop
 	h.mu.Unlock()
 	if !conclusive {
 		<-done // which ends with ctx at the latest
@@ -195,29 +181,26 @@ func (h *hedged) chosen(e *Endpoint) {
 	h.first = e
 }
 
-// runSecond makes the second attempt, on a goroutine of its own.
-func (h *hedged) runSecond() {
+// runSecond makes the second attempt, on the goroutine of the timer. h.mu is held on entry and not on return.
+func (h *hedged) runSecond(now int64) {
 	c := h.client
-	if !c.begin() {
+	if h.first == nil || !c.begin() {
+		h.mu.Unlock()
 		return
 	}
 	defer c.work.Done()
-	h.mu.Lock()
-	if h.own != nil && !h.over { // the call is slow: from now on its end is watched
-		h.unwatch = context.AfterFunc(h.ctx, h.own.end)
-	}
-	if h.over || h.first == nil || !c.hedgeBudget.take(c.now(), c.firsts()) {
+	if !c.hedgeBudget.take(now, c.firsts()) {
 		h.mu.Unlock()
 		return
 	}
 	ctx, cancel := context.WithCancel(h.ctx)
 	defer cancel()
-	h.cancel[1] = cancel
+	h.stop = cancel
 	h.done = make(chan struct{})
+	defer close(h.done)
 	a := attempt{number: 2, hedge: true, work: h.work.copy()}
 	a.tried.add(h.first)
 	h.mu.Unlock()
-	defer close(h.done)
 
 	c.hedges.Add(1)
 	t := c.try(ctx, &h.shared, &a)
@@ -229,7 +212,7 @@ func (h *hedged) runSecond() {
 	}
 	if t.err == nil && !h.over {
 		h.over = true
-		h.cancel[0]()
+		h.ctx.Cancel()
 	}
 }
 

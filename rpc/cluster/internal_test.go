@@ -1,12 +1,10 @@
 package cluster
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -262,37 +260,4 @@ func TestTheQuantileIsOfRecentLatencies(t *testing.T) {
 	if got := l.get(now + 10*int64(generation)); got != 0 {
 		t.Errorf("%v of latencies long ago", got)
 	}
-}
-
-func TestCallsShareTheirTimeLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimits(64 * time.Second)
-		epoch := time.Now()
-		seen := map[context.Context]bool{}
-		type key struct{}
-		for range 1000 {
-			now := int64(time.Since(epoch))
-			ctx := l.within(context.Background(), now)
-			seen[ctx] = true
-			deadline, _ := ctx.Deadline()
-			if left := time.Until(deadline); left < l.after || left > l.after+l.after/grains {
-				t.Fatalf("%v are left of %v", left, l.after)
-			}
-			with := l.within(context.WithValue(context.Background(), key{}, "x"), now)
-			if with.Value(key{}) != "x" || with.Done() == nil {
-				t.Fatal("values are lost, or the limit is")
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		if n := len(seen); n < 10 || n > 12*len(l.shards) {
-			t.Errorf("%d contexts for calls of ten seconds", n)
-		}
-		ctx := l.within(context.Background(), int64(time.Since(epoch)))
-		inner, cancel := context.WithCancel(limited{context.Background(), ctx})
-		defer cancel()
-		time.Sleep(66 * time.Second)
-		if ctx.Err() != context.DeadlineExceeded || inner.Err() != context.DeadlineExceeded {
-			t.Errorf("at the end: %v, and of one made from it %v", ctx.Err(), inner.Err())
-		}
-	})
 }

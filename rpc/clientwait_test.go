@@ -1,0 +1,113 @@
+package rpc_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/internal/callctx"
+	"github.com/thrum-rpc/thrum/rpc/transport/header"
+)
+
+// This file tests calls whose time the connection looks after.
+
+// within returns a context of a call that ends after d, unless that is 0.
+func within(t *testing.T, d time.Duration) *callctx.Context {
+	var deadline time.Time
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	c := callctx.New(t.Context(), deadline)
+	t.Cleanup(c.Cancel)
+	return c
+}
+
+func TestEachCallOfAConnectionEndsAtItsOwnTime(t *testing.T) {
+	method, started, release := blocked()
+	_, address := listen(t, []rpc.Method{method, echo}, rpc.Workers(16)) // the handlers of calls that are given up stay
+	client := dial(t, "tcp", address, rpc.THeader(header.None))          // whose replies come in any order
+	var all sync.WaitGroup
+	all.Go(func() {
+		if got, err := invoke(within(t, time.Hour), client, "blocked", "long"); err != nil || got != "long" {
+			t.Errorf("the call with time: %q, %v", got, err)
+		}
+	})
+	receive(t, "the call with time runs", started)
+	var short sync.WaitGroup
+	for _, d := range []time.Duration{30, 10, 20} { // the timer was set for a later one, each time but the last
+		short.Go(func() {
+			_, err := invoke(within(t, d*time.Millisecond), client, "blocked", "")
+			var e *rpc.Error
+			if !errors.As(err, &e) || e.Stage != rpc.StageWait || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a call of %d ms: %v", d, err)
+			}
+		})
+	}
+	short.Wait()
+	if got, err := invoke(within(t, time.Hour), client, "echo", "beside"); err != nil || got != "beside" {
+		t.Errorf("a call beside them: %q, %v", got, err)
+	}
+	close(release)
+	all.Wait()
+}
+
+func TestACallEndsWithItsContext(t *testing.T) {
+	method, started, release := blocked()
+	defer close(release)
+	_, address := listen(t, []rpc.Method{method, echo}, rpc.Workers(16)) // the handlers of calls that are given up stay
+	client := dial(t, "tcp", address)
+	parent, cancel := context.WithCancel(t.Context())
+	for name, c := range map[string]struct {
+		ctx *callctx.Context
+		end func()
+	}{
+		"canceled":                 {within(t, 0), nil},
+		"canceled before its time": {within(t, time.Hour), nil},
+		"its parent is":            {callctx.New(parent, time.Now().Add(time.Hour)), cancel},
+	} {
+		if c.end == nil {
+			c.end = c.ctx.Cancel
+		}
+		go func() {
+			<-started
+			c.end()
+		}()
+		_, err := invoke(c.ctx, client, "blocked", "")
+		wantError(t, err, rpc.StageWait, true, context.Canceled)
+		if got, err := invoke(t.Context(), client, "echo", name); err != nil || got != name {
+			t.Errorf("%s: the next call: %q, %v", name, got, err)
+		}
+		_, err = invoke(c.ctx, client, "blocked", "")
+		wantError(t, err, rpc.StageWait, false, context.Canceled)
+	}
+}
+
+func TestCallsThatEndAtTheSameTimeAsTheirRepliesGetOneOfBoth(t *testing.T) {
+	_, address := listen(t, []rpc.Method{echo})
+	client := dial(t, "tcp", address)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			for n := range 200 {
+				ctx := callctx.New(t.Context(), time.Now().Add(time.Duration(i*n)*time.Microsecond))
+				if n%3 == 0 {
+					go ctx.Cancel()
+				}
+				got, err := invoke(ctx, client, "echo", "x")
+				ctx.Cancel()
+				var timeout net.Error // while another connection is made, the network's own
+				if err == nil && got != "x" || err != nil && !errors.Is(err, context.Canceled) && !(errors.As(err, &timeout) && timeout.Timeout()) {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if got, err := invoke(t.Context(), client, "echo", "after"); err != nil || got != "after" {
+		t.Errorf("a call behind them: %q, %v", got, err)
+	}
+}
