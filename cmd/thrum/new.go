@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strings"
 
@@ -30,6 +32,7 @@ type newFlags struct {
 	goPackage     string
 	stubsOnly     bool
 	mocks         bool
+	built         bool // whether replace is where this program was built, and not what the user says
 }
 
 func newCommand() *command {
@@ -41,8 +44,9 @@ func newCommand() *command {
 			"Run again after the IDL has changed: stub/ and services.go are written anew, all\n" +
 			"other files that are there stay as they are.\n\n" +
 			"PATH is the module of DIR, whose go.mod is written if there is none; without it DIR\n" +
-			"belongs to the module of the go.mod found there or above. Services of .fbs are\n" +
-			"served over tRPC, several on one server.",
+			"belongs to the module of the go.mod found there or above. A go.mod that is written\n" +
+			"takes Thrum from the checkout that this program was built from, if it was; --replace=\n" +
+			"takes a release instead. Services of .fbs are served over tRPC, several on one server.",
 		examples: []string{
 			"thrum new --fbs greeter.fbs -o greeter --mod example.com/greeter",
 			"thrum new --thrift shop.thrift -o cmd/shop",
@@ -61,7 +65,12 @@ func newCommand() *command {
 			fs.BoolVar(&f.mocks, "mocks", true, "write mocks of the services, and a test that shows their use")
 			return func(env *environment, args []string) error {
 				if len(args) > 0 {
-					return usageError("new takes no arguments but flags")
+					return usageError("new takes no arguments but flags: the IDL goes behind --fbs or --thrift")
+				}
+				f.built = true
+				fs.Visit(func(given *flag.Flag) { f.built = f.built && given.Name != "replace" })
+				if f.built {
+					f.replace = ownCheckout()
 				}
 				return f.run(env)
 			}
@@ -95,13 +104,20 @@ func (f *newFlags) run(env *environment) error {
 	if len(files) == 0 || !f.stubsOnly && !hasServer(files) {
 		return errors.New("the IDL declares no service; thrum gen writes code for its types")
 	}
-	if err := f.write(env, files); err != nil {
+	begun, err := f.write(env, files)
+	if err != nil {
 		return err
 	}
-	if module == nil {
-		return nil
+	if module != nil {
+		if err := f.writeModule(env, module); err != nil {
+			return err
+		}
 	}
-	return f.writeModule(env, module)
+	if begun {
+		fmt.Fprintf(env.stdout, "\nNext:\n  cd %s && go test ./... && go run .\n  go run ./cmd/client     # in another terminal\n"+
+			"Handlers answer with empty values until you write them. Run thrum new again when the IDL has changed.\n", f.out)
+	}
+	return nil
 }
 
 func hasServer(files []gen.ProjectFile) bool {
@@ -141,27 +157,50 @@ func (f *newFlags) checkGenerated(files []gen.ProjectFile) error {
 	return nil
 }
 
-// write writes the files but those that are there and are the user's.
-func (f *newFlags) write(env *environment, files []gen.ProjectFile) error {
+// write writes the files but those that are there and are the user's. It reports whether the
+// project was not there before.
+func (f *newFlags) write(env *environment, files []gen.ProjectFile) (begun bool, err error) {
 	if err := f.checkGenerated(files); err != nil {
-		return err
+		return false, err
 	}
+	var lacking []string
 	for _, p := range files {
-		name := filepath.Join(f.out, filepath.FromSlash(p.Path))
+		name, done := filepath.Join(f.out, filepath.FromSlash(p.Path)), "wrote"
 		if _, err := os.Lstat(name); err == nil && p.Keep {
-			if _, err := fmt.Fprintln(env.stdout, "kept ", name); err != nil {
-				return err
-			}
-			continue
+			done = "kept "
+			lacking = append(lacking, lacks(name, p.Content)...)
+		} else if err := gen.Write(f.out, []gen.File{p.File}); err != nil {
+			return false, err
 		}
-		if err := gen.Write(f.out, []gen.File{p.File}); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(env.stdout, "wrote", name); err != nil {
-			return err
+		begun = begun || done == "wrote" && p.Path == "main.go"
+		if _, err := fmt.Fprintln(env.stdout, done, name); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	if len(lacking) > 0 {
+		fmt.Fprintf(env.stdout, "\nMethods that your handlers lack, which are answered as unknown:\n  %s\n", strings.Join(lacking, "\n  "))
+	}
+	return begun, nil
+}
+
+// handlerMethod matches a method of a handler as it is generated.
+var handlerMethod = regexp.MustCompile(`(?m)^func \(s (\*\w+)\) (\w+)\(.*\{$`)
+
+// lacks returns the methods of a new handler that the package of the user's file name has not.
+func lacks(name string, content []byte) (list []string) {
+	var all []byte
+	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "*.go"))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		all = append(all, text...)
+	}
+	for _, m := range handlerMethod.FindAllSubmatch(content, -1) {
+		have := regexp.MustCompile(`(?m)^func \(\w* ?\*?` + strings.TrimPrefix(string(m[1]), "*") + `\) ` + string(m[2]) + `(Callback|Future)?\(`)
+		if !have.Match(all) {
+			list = append(list, strings.TrimSuffix(string(m[0]), " {"))
+		}
+	}
+	return list
 }
 
 // module returns the import path of the project and, if it is to be a module of
@@ -204,6 +243,21 @@ func findModule(dir string) (module, root string) {
 		}
 		dir = up
 	}
+}
+
+// ownCheckout returns the checkout that this program was built from, "" if it was built from
+// a release or elsewhere.
+func ownCheckout() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok || !filepath.IsAbs(file) { // built with -trimpath
+		return ""
+	}
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil || strings.Contains(filepath.Base(root), "@") || !strings.HasPrefix(string(text), "module "+thrumModule+"\n") {
+		return "" // "@" is in the names of Go's module cache
+	}
+	return root
 }
 
 // moduleText returns the text of go.mod.
@@ -250,6 +304,9 @@ func (f *newFlags) writeModule(env *environment, text []byte) error {
 		if _, err := fmt.Fprintln(env.stdout, "wrote", filepath.Join(f.out, w.Path)); err != nil {
 			return err
 		}
+	}
+	if f.built && f.replace != "" {
+		fmt.Fprintf(env.stdout, "go.mod takes Thrum from %s, where this program was built; --replace= takes a release\n", f.replace)
 	}
 	if f.replace != "" {
 		return nil

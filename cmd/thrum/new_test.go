@@ -32,19 +32,19 @@ var layouts = []struct {
 	{"one namespace beside each other", map[string]string{
 		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
 		"part.fbs": `namespace app; table Part { n:int; } rpc_service Parts { Get(Part):Part; }`},
-		[]string{"--fbs", "root.fbs"}, false},
+		[]string{"--fbs", "root.fbs"}, true},
 	{"namespaces in one directory", map[string]string{
 		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:part.Part; } rpc_service S { Get(app.part.Part):Reply; }`,
 		"part.fbs": `namespace app.part; table Part { n:int; }`},
-		[]string{"--fbs", "root.fbs"}, false},
+		[]string{"--fbs", "root.fbs"}, true},
 	{"directories by relative paths", map[string]string{
 		"api/root.fbs": `include "../lib/part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
 		"lib/part.fbs": `include "./more/leaf.fbs"; namespace app; table Part { leaf:Leaf; }`, "lib/more/leaf.fbs": `namespace app; table Leaf {}`},
-		[]string{"--fbs", "api/root.fbs"}, false},
+		[]string{"--fbs", "api/root.fbs"}, true},
 	{"directories that are searched", map[string]string{
 		"api/root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
 		"lib/part.fbs": `include "leaf.fbs"; namespace app; table Part { leaf:Leaf; }`, "lib/more/leaf.fbs": `namespace app; table Leaf {}`},
-		[]string{"--fbs", "api/root.fbs", "--fbsdir", "lib", "--fbsdir", "lib/more"}, false},
+		[]string{"--fbs", "api/root.fbs", "--fbsdir", "lib", "--fbsdir", "lib/more"}, true},
 	{"three Go packages and names qualified in part", map[string]string{
 		"root.fbs": `include "a/base.fbs"; include "a/b/item.fbs"; attribute "go_package=example.com/app/shop"; namespace app.shop;
 			table Order { items:[items.Item]; total:base.Money; } rpc_service Orders { Place(Order):base.Money; }`,
@@ -121,7 +121,10 @@ func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
 			args = append(args, a)
 		}
 		out := filepath.Join("out", root)
-		expect(t, exitOK, append([]string{"new", "-o", out, "--mod", "example.com/app", "--replace", checkout}, args...)...)
+		stdout, _ := expect(t, exitOK, append([]string{"new", "-o", out, "--mod", "example.com/app"}, args...)...)
+		if want := "go.mod takes Thrum from " + checkout; !strings.Contains(stdout, want) || !strings.Contains(stdout, "cd "+out+" && go test") {
+			t.Errorf("%s: the output does not say what is next: %s", l.name, stdout)
+		}
 		mods = append(mods, out)
 	}
 	for i, mod := range mods {
@@ -129,7 +132,11 @@ func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
 		if layouts[i].run {
 			verb = "test"
 		}
-		cmd := exec.Command("go", verb, "./...")
+		args := []string{verb, "./..."}
+		if verb == "test" {
+			args = []string{verb, "-ldflags=-s -w", "./..."} // which links sooner
+		}
+		cmd := exec.Command("go", args...)
 		cmd.Dir, cmd.Env = mod, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", layouts[i].name, err, out)
@@ -170,7 +177,7 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	if text := fileText(t, "srv/services.go"); !strings.Contains(text, `"example.com/found/srv/stub/x"`) {
 		t.Errorf("imports of %s", text)
 	}
-	mine := "package main // mine\n"
+	mine := "package main // mine\n\nfunc (o One) Get() {}\n"
 	kept := []string{"main.go", "config.go", "config.json", "one.go", "one_test.go", "server_test.go", "cmd/client/main.go"}
 	for _, name := range kept {
 		placeFile(t, filepath.Join("srv", name), mine)
@@ -184,6 +191,9 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 		if !strings.Contains(out, "kept  "+filepath.Join("srv", filepath.FromSlash(name))) {
 			t.Errorf("%s is not said to be kept:\n%s", name, out)
 		}
+	}
+	if want := "  func (s *One) Put(ctx context.Context, req *x2.A) (*flatbuf.Builder, error)\n"; !strings.Contains(out, want) || strings.Contains(out, "Next:") {
+		t.Errorf("what the handler lacks is not said: %s", out)
 	}
 	if text := fileText(t, "srv/services.go"); !strings.Contains(text, "newTwo()") {
 		t.Errorf("the new service is missing: %s", text)
