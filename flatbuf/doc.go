@@ -31,7 +31,7 @@
 // A [Codec] converts between messages and plain Go structs, without generated code.
 // A field is part of the table if it is exported and tagged:
 //
-//	flatbuf:"name[,id=N][,default=V][,required][,struct][,union]"
+//	flatbuf:"name[,id=N][,default=V][,required][,struct][,union][,key=N][,value=N]"
 //
 // The name is for errors; without one it is Go's. Either all fields of a struct have ids
 // or none, and then they are numbered in their order; the id of a union is that of its
@@ -43,6 +43,13 @@
 //   - A string is absent if it is empty and not required, a *string if it is nil.
 //   - A slice is a vector, absent if it is nil: of scalars, strings, or
 //     structs by pointer or by value.
+//   - A map is a vector of tables with a key and a value, whose ids are 0 and 1
+//     unless the options key and value say otherwise; it is absent if it is nil. Keys are
+//     strings, integers with their size in their name or bools, values all that a field may be but unions and
+//     optional scalars; the option struct is for the value. Marshal writes the entries
+//     in the order of their keys, as a field with the attribute key asks for, so that generated code
+//     finds them by LookupByKey. Unmarshal takes any order, and refuses a message in which
+//     a key stands twice with diag.DuplicateKey: by which of the two would be found, readers differ.
 //   - A struct is a table, absent if it is a nil pointer. With the option struct it, or the
 //     elements of the slice, are FlatBuffers structs: all their fields count, in their
 //     order and untagged, and are scalars, structs or arrays.
@@ -50,8 +57,8 @@
 //     type of one byte. Their fields are pointers to the members, whose ids are
 //     the types; one at most is not nil.
 //
-// Marshal goes over a value twice: first for the room that it takes, then to
-// write it. Text and numbers that Unmarshal copies are cut from chunks of 16 KiB
+// Marshal writes a value in one go; a builder without memory for it gets that by a
+// pass over the lengths first. Text and numbers that Unmarshal copies are cut from chunks of 16 KiB
 // that messages share, with capped capacity; keeping one keeps its chunk alive.
 //
 // # Errors

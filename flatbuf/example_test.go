@@ -91,3 +91,23 @@ func ExampleCodec() {
 	// <nil> {7 [{tea 1} {cup 6} {pot 1}]}
 	// a part lies outside the message at items (offset 28) [unexpected-eof]
 }
+
+// A map is a vector of tables in the order of their keys.
+func ExampleCodec_maps() {
+	type Stock struct {
+		Items map[string]int32 `flatbuf:"items"`
+	}
+	stocks, err := flatbuf.For[Stock]()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	msg, err := stocks.Marshal(&Stock{Items: map[string]int32{"tea": 3, "cup": 12}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var back Stock
+	fmt.Println(stocks.Unmarshal(msg, &back), back)
+	// Output: <nil> {map[cup:12 tea:3]}
+}

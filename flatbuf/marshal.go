@@ -58,7 +58,7 @@ func VerifyWith(opts ...VerifyOption) CodecOption {
 func MaxNesting(n int) CodecOption { return codecOption(func(c *codecConfig) { c.depth = n }) }
 
 // MaxCopied limits the bytes of text and vectors that Unmarshal copies from one
-// message. Parts of a message may be shared, so this may be more than its
+// message, and those of the keys and values of maps. Parts of a message may be shared, so this may be more than its
 // length; the default is 16 times that, and 64 KiB at least.
 func MaxCopied(n int) CodecOption { return codecOption(func(c *codecConfig) { c.bytes = n }) }
 

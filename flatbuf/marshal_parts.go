@@ -134,6 +134,8 @@ func (s *writer) ref(r *refOp, at mem.Pointer, results []UOffsetT) (ok bool) {
 		}
 	case refScalars, refStructs:
 		off, ok = s.vector(r, at)
+	case refMap:
+		off, ok = s.mapOf(r, at)
 	case refTable:
 		if q := mem.Ptr(at); q != nil {
 			off, ok = s.table(r.table, q)

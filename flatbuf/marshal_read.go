@@ -254,6 +254,8 @@ func (s *reader) ref(r *refOp, slots []byte, pos, at int, dst mem.Pointer) bool 
 			types = flatwire.Follow(s.b, f)
 		}
 		return s.unions(r, types, at, dst)
+	case refMap:
+		return s.mapFrom(r, at, dst)
 	default:
 		return s.vector(r, at, dst)
 	}

@@ -61,6 +61,8 @@ func (s *writer) boundRef(r *refOp, at mem.Pointer, n *int) bool {
 		return s.bound(r.table, at, n)
 	case refTables, refTablesV:
 		return s.boundTables(r, at, n)
+	case refMap:
+		return s.boundMap(r, at, n)
 	case refUnion:
 		if q := mem.Ptr(at); q != nil {
 			return s.boundUnion(r.union, q, n)

@@ -19,6 +19,9 @@ type fieldTag struct {
 	union    bool
 	def      string
 	hasDef   bool
+	key      int // the ids of a map's keys and values in their table
+	value    int
+	keyed    bool // they were given
 }
 
 // parseTag reads the tag of a field; ok is false for a field without one.
@@ -27,7 +30,7 @@ func parseTag(f reflect.StructField) (t fieldTag, ok bool, err error) {
 	if !ok || text == "-" {
 		return t, false, nil
 	}
-	t = fieldTag{name: f.Name, id: -1}
+	t = fieldTag{name: f.Name, id: -1, value: 1}
 	parts := strings.Split(text, ",")
 	if name := strings.TrimSpace(parts[0]); name != "" {
 		t.name = name
@@ -35,12 +38,12 @@ func parseTag(f reflect.StructField) (t fieldTag, ok bool, err error) {
 	for _, p := range parts[1:] {
 		key, value, hasValue := strings.Cut(strings.TrimSpace(p), "=")
 		switch {
-		case key == "id" && hasValue:
+		case (key == "id" || key == "key" || key == "value") && hasValue:
 			id, err := strconv.ParseUint(value, 10, 16)
 			if err != nil || id > maxSlot {
 				return t, false, fmt.Errorf("invalid id %q", value)
 			}
-			t.id = int(id)
+			t.setID(key, int(id))
 		case key == "default" && hasValue:
 			t.def, t.hasDef = value, true
 		case key == "required" && !hasValue:
@@ -57,6 +60,17 @@ func parseTag(f reflect.StructField) (t fieldTag, ok bool, err error) {
 		return t, false, fmt.Errorf("a struct is no union")
 	}
 	return t, true, nil
+}
+
+func (t *fieldTag) setID(option string, id int) {
+	switch option {
+	case "id":
+		t.id = id
+	case "key":
+		t.key, t.keyed = id, true
+	case "value":
+		t.value, t.keyed = id, true
+	}
 }
 
 // width returns the bytes of a scalar of kind k, 0 for what is none.

@@ -349,8 +349,17 @@ func TestTypesThatHaveNoFormAreRefused(t *testing.T) {
 	}
 	for want, make := range map[string]func() error{
 		"not a struct": forError[int],
-		"the Go type map[string]int is not supported": forError[struct {
-			M map[string]int `flatbuf:"m"`
+		"only maps have keys and values": forError[struct {
+			A int8 `flatbuf:"a,key=1"`
+		}],
+		"the key of a map is a string, an integer with its size in its name or a bool": forError[struct {
+			M map[float64]int8 `flatbuf:"m"`
+		}],
+		"a map has no place for pointers to scalars": forError[struct {
+			M map[string]*int8 `flatbuf:"m"`
+		}],
+		"duplicated id 1, which Key has": forError[struct {
+			M map[string]int8 `flatbuf:"m,key=1"`
 		}],
 		"the Go type int is not supported": forError[struct {
 			M int `flatbuf:"m"`

@@ -92,6 +92,7 @@ type refOp struct {
 	name     string
 	table    *tableProgram
 	union    *unionProgram
+	entries  *mapProgram
 	elem     elemOp
 }
 
@@ -111,6 +112,7 @@ const (
 	refUnion   // a pointer to a Go struct, or that by value
 	refUnionV
 	refUnions // a slice of such structs by value
+	refMap
 )
 
 // elemOp is an element of a vector that stands in it.
@@ -410,6 +412,9 @@ func (c *compiler) field(p *tableProgram, f *tagged, fl *FieldLayout) error {
 	if t.Kind() == reflect.Pointer {
 		elem = t.Elem()
 	}
+	if f.tag.keyed && t.Kind() != reflect.Map {
+		return fmt.Errorf("only maps have keys and values")
+	}
 	switch w := width(elem.Kind()); {
 	case f.tag.hasDef && op.width == 0:
 		return fmt.Errorf("only scalars have defaults")
@@ -470,6 +475,8 @@ func (c *compiler) reference(p *tableProgram, f *tagged, fl *FieldLayout) error 
 		}
 	case t.Kind() == reflect.Slice:
 		err = c.vector(&op, t, f.tag.fixed, fl)
+	case t.Kind() == reflect.Map:
+		err = c.mapField(&op, f, fl)
 	case f.tag.fixed:
 		err = fmt.Errorf("the Go type %s is no struct", t)
 	case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct:
