@@ -12,31 +12,9 @@ import (
 	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/internal/conform/fbs"
 	"github.com/thrum-rpc/thrum/schema"
 )
-
-// every has a field of every kind.
-const every = `
-namespace test;
-enum Color : ubyte (bit_flags) { Red, Green, Blue = 3 }
-enum Mood : short { Sad = -1, Calm, Glad = 4 }
-struct Point { x: float; y: short; }
-struct Box { from: Point; marks: [ubyte:3]; mood: Mood; id: uint (key); }
-table Item { name: string (key); price: double; color: Color = Green; }
-table Numbered { id: ulong (key); }
-union Thing { Item, Other: Item, Point, Text: string }
-table Every {
-  b: bool = true; i8: byte; u8: ubyte; i16: short = -7; u16: ushort; i32: int; u32: uint; i64: long; u64: ulong;
-  f: float = 1.5; d: double; opt: int = null; color: Color = Green; mood: Mood = Glad;
-  s: string (required); lacking: string = "none";
-  point: Point; box: Box; item: Item; thing: Thing; things: [Thing];
-  bytes: [ubyte]; shorts: [short]; doubles: [double]; texts: [string]; items: [Item]; boxes: [Box]; numbered: [Numbered];
-  self: Every; nested: [ubyte] (nested_flatbuffer: "Item"); far: string (offset64); wide: [ubyte] (vector64);
-  old: int (deprecated); empty: [int] = [];
-}
-root_type Every;
-file_identifier "EVRY";
-`
 
 func load(t testing.TB, text string) *schema.File {
 	t.Helper()
@@ -65,6 +43,7 @@ func full() map[string]any {
 		"boxes":    []any{map[string]any{"from": map[string]any{"x": 0.0, "y": int64(0)}, "marks": []byte{0, 0, 1}, "mood": int64(0), "id": uint64(1)}},
 		"numbered": []any{map[string]any{}, map[string]any{"id": uint64(3)}, map[string]any{"id": uint64(1 << 63)}},
 		"self":     map[string]any{"s": "inner"}, "nested": []byte{}, "far": "away", "wide": []byte{9}, "empty": []any{int64(1)},
+		"flex": []byte{7, 4, 1}, "h": uint64(1), "ha": int64(-2), "h64": uint64(3), "moods": []any{int64(-1), int64(4)},
 	}
 }
 
@@ -92,7 +71,7 @@ func verifier(t testing.TB, d *schema.StructDef, opts ...flatbuf.VerifyOption) *
 }
 
 func TestWhatIsMadeReadsTheSame(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	x := full()
 	x["nested"] = made(t, file.Struct("Item"), map[string]any{"name": "inside"})
 	b := made(t, file.Root(), x)
@@ -118,7 +97,7 @@ func TestWhatIsMadeReadsTheSame(t *testing.T) {
 }
 
 func TestWhatIsLeftOutIsTheDefault(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	root := flatbuffers.Root(file.Root(), made(t, file.Root(), map[string]any{"s": "", "i16": -7, "lacking": nil}))
 	if b, err := root.Field("b").Bool(); !b || err != nil || root.Field("b").Written() {
 		t.Error(b, err)
@@ -150,7 +129,7 @@ func TestWhatIsLeftOutIsTheDefault(t *testing.T) {
 }
 
 func TestATypeWithoutAValueIsNoUnion(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	slot := func(name string) int { return int(file.Root().FieldByName(name).ID()) }
 	b := flatbuf.NewBuilder(0)
 	text := b.CreateString("")
@@ -175,7 +154,7 @@ func TestATypeWithoutAValueIsNoUnion(t *testing.T) {
 }
 
 func TestPathsLeadToValues(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	root := flatbuffers.Root(file.Root(), made(t, file.Root(), full()))
 	for text, want := range map[string]any{
 		"item.price": 2.5, "items[1].name": "b", `items["b"].price`: 1.0, "box.from.y": int64(3), "box.marks[2]": uint64(3),
@@ -224,7 +203,7 @@ func TestPathsLeadToValues(t *testing.T) {
 }
 
 func TestSortedVectorsAreLookedUp(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	var items, numbered []map[string]any
 	for _, i := range rand.New(rand.NewPCG(1, 2)).Perm(100) {
 		items = append(items, map[string]any{"name": string(rune('!' + i)), "price": float64(i)})
@@ -246,7 +225,7 @@ func TestSortedVectorsAreLookedUp(t *testing.T) {
 }
 
 func TestNumbersAreChangedInPlace(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	b := made(t, file.Root(), full())
 	root := flatbuffers.Root(file.Root(), b)
 	for _, err := range []error{
@@ -278,7 +257,7 @@ func TestNumbersAreChangedInPlace(t *testing.T) {
 }
 
 func TestPartsAreExchanged(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	b := made(t, file.Root(), full())
 	root := flatbuffers.Root(file.Root(), b)
 	v := verifier(t, file.Root(), flatbuf.SkipNested())
@@ -331,7 +310,7 @@ func TestPartsAreExchanged(t *testing.T) {
 }
 
 func TestWhatHasNoPlaceIsRefused(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	for name, c := range map[string]struct {
 		x    any
 		code diag.Code
@@ -396,7 +375,7 @@ func walk(v flatbuffers.Value, left *int) {
 }
 
 func TestPathsFromNothingLeadToNothing(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	root := flatbuffers.Root(file.Root(), []byte("no message"))
 	for _, s := range []dynamic.Step{dynamic.Name("s"), dynamic.Field(1), dynamic.Index(0), dynamic.Key("s"), dynamic.IntKey(1)} {
 		if _, err := root.Get(s); diag.CodeOf(err) != diag.NotFound {
@@ -406,7 +385,7 @@ func TestPathsFromNothingLeadToNothing(t *testing.T) {
 }
 
 func TestTablesCountForWhatTheirMapsTake(t *testing.T) {
-	file := load(t, every)
+	file := load(t, fbs.Every())
 	// A table without fields in many places: offsets of four bytes, one more map each.
 	build := func(refs, tables int) []byte {
 		b := flatbuf.NewBuilder(0)
@@ -440,7 +419,7 @@ func TestTablesCountForWhatTheirMapsTake(t *testing.T) {
 }
 
 func FuzzReading(f *testing.F) {
-	file := load(f, every)
+	file := load(f, fbs.Every())
 	f.Add(made(f, file.Root(), full()))
 	f.Add(made(f, file.Root(), map[string]any{"s": "", "self": map[string]any{"s": "", "things": []any{flatbuffers.Union{Member: "Text", Value: "x"}}}}))
 	v := verifier(f, file.Root(), flatbuf.SkipNested())

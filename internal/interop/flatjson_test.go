@@ -106,7 +106,7 @@ func newFlatJSON(t *testing.T, schema string) (*flatcJSON, *flatjson.Converter) 
 }
 
 func TestFlatcReadsAndWritesTheSameJSON(t *testing.T) {
-	schema, err := filepath.Abs("testdata/flatjson.fbs")
+	schema, err := filepath.Abs("../conform/fbs/every.fbs")
 	if err != nil {
 		t.Fatal(err)
 	}

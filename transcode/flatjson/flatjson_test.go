@@ -10,32 +10,10 @@ import (
 	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/internal/conform/fbs"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode/flatjson"
 )
-
-// every has a field of every kind.
-const every = `
-namespace test;
-enum Color : ubyte (bit_flags) { Red, Green, Blue = 3 }
-enum Mood : short { Sad = -1, Calm, Glad = 4 }
-struct Point { x: float; y: short; }
-struct Box { from: Point; marks: [ubyte:3]; mood: Mood; id: uint (key); }
-table Item { name: string (key); price: double; color: Color = Green; }
-table Numbered { id: ulong (key); }
-union Thing { Item, Other: Item, Point, Text: string }
-table Every {
-  b: bool = true; i8: byte; u8: ubyte; i16: short = -7; u16: ushort; i32: int; u32: uint; i64: long; u64: ulong;
-  f: float = 1.5; d: double; opt: int = null; color: Color = Green; mood: Mood = Glad;
-  s: string (required); lacking: string = "none";
-  point: Point; box: Box; item: Item; thing: Thing; things: [Thing];
-  bytes: [ubyte]; shorts: [short]; doubles: [double]; texts: [string]; items: [Item]; boxes: [Box]; numbered: [Numbered];
-  self: Every; nested: [ubyte] (nested_flatbuffer: "Item"); flex: [ubyte] (flexbuffer);
-  h: uint (hash: "fnv1a_32"); moods: [Mood]; far: string (offset64); wide: [ubyte] (vector64);
-}
-root_type Every;
-file_identifier "EVRY";
-`
 
 func load(t testing.TB, text string) *schema.File {
 	t.Helper()
@@ -48,7 +26,7 @@ func load(t testing.TB, text string) *schema.File {
 
 func converter(t testing.TB, opts ...flatjson.Option) *flatjson.Converter {
 	t.Helper()
-	c, err := flatjson.New(load(t, every).Root(), opts...)
+	c, err := flatjson.New(load(t, fbs.Every()).Root(), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +114,7 @@ func TestOptionsChangeWhatIsWritten(t *testing.T) {
 		"numbers":  {[]flatjson.Option{flatjson.EnumNumbers()}, `{"mood":-1,"s":"x"}`},
 		"prefixed": {[]flatjson.Option{flatjson.SizePrefixed()}, `{"mood":"Sad","s":"x"}`},
 		"trusted":  {[]flatjson.Option{flatjson.Trusted()}, `{"mood":"Sad","s":"x"}`},
-		"defaults": {[]flatjson.Option{flatjson.WriteDefaults()}, `{"b":true,"i8":0,"u8":0,"i16":-7,"u16":0,"i32":0,"u32":0,"i64":0,"u64":0,"f":1.5,"d":0,"opt":null,"color":"Green","mood":"Sad","s":"x","lacking":"none","h":0}`},
+		"defaults": {[]flatjson.Option{flatjson.WriteDefaults()}, `{"b":true,"i8":0,"u8":0,"i16":-7,"u16":0,"i32":0,"u32":0,"i64":0,"u64":0,"f":1.5,"d":0,"opt":null,"color":"Green","mood":"Sad","s":"x","lacking":"none","h":0,"ha":0,"h64":0}`},
 	} {
 		got, err := there(converter(t, c.opts...), in)
 		if err != nil || got != c.want {
