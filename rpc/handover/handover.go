@@ -23,11 +23,19 @@ const version = "1"
 // has at hand.
 const answerTime = 10 * time.Second
 
+// startTime is how long a successor may take to serve: long, since it may fill its
+// caches first, and not for ever, since no other one can come meanwhile.
+const startTime = 5 * time.Minute
+
+// ErrTooLate is why a process does not take the place of the one before: it took more than five minutes to serve.
+var ErrTooLate = errors.New("handover: the process before goes on, because this one took too long to serve")
+
 // Handover is the part of one process. Its methods are for one goroutine,
 // but that Close can be called by any.
 type Handover struct {
 	server *rpc.Server
 	answer time.Duration // answerTime, but for tests
+	start  time.Duration // startTime, likewise
 	before *net.UnixConn // to the predecessor; nil if there is none
 
 	mu        sync.Mutex
@@ -35,6 +43,7 @@ type Handover struct {
 	inherited map[string]net.Listener // from the predecessor, and not asked for yet
 	listeners map[string]net.Listener // of this process
 	closed    bool
+	late      bool // the predecessor has not waited
 }
 
 // Begin begins a hand-over at the path of a Unix socket. If a process listens
@@ -44,7 +53,7 @@ type Handover struct {
 // Whoever can open the path gets the listeners and connections of server, so
 // its directory is to be the user's own. Linux lets only the same user and root in.
 func Begin(ctx context.Context, path string, server *rpc.Server) (*Handover, error) {
-	h := &Handover{server: server, answer: answerTime, inherited: map[string]net.Listener{}, listeners: map[string]net.Listener{}}
+	h := &Handover{server: server, answer: answerTime, start: startTime, inherited: map[string]net.Listener{}, listeners: map[string]net.Listener{}}
 	nc, err := new(net.Dialer).DialContext(ctx, "unix", path)
 	switch {
 	case err == nil:
@@ -147,7 +156,8 @@ func (h *Handover) Listen(ctx context.Context, network, address string) (net.Lis
 // server as [rpc.Server.HandOver] does, and returns nil when nothing is left: the process can
 // end. When ctx ends, Run returns its error; then the program may shut the server down, or begin anew.
 //
-// A successor that goes before it serves changes nothing. Listeners of the
+// A successor that goes before it serves, or takes more than five minutes for it, changes nothing; the Run of
+// one that was too late returns [ErrTooLate]. Listeners of the
 // predecessor that this process has not asked for are closed.
 func (h *Handover) Run(ctx context.Context) error {
 	defer h.Close()
@@ -167,6 +177,9 @@ func (h *Handover) Run(ctx context.Context) error {
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if h.wasLate() {
+				return ErrTooLate
 			}
 			return fmt.Errorf("handover: %w", err)
 		}
@@ -198,6 +211,24 @@ func (h *Handover) Close() {
 	}
 }
 
+// goBack leaves everything to the predecessor, which goes on.
+func (h *Handover) goBack() {
+	h.mu.Lock()
+	h.late = true
+	keepPaths(true, h.gate)
+	for _, l := range h.listeners {
+		keepPaths(true, l)
+	}
+	h.mu.Unlock()
+	h.Close()
+}
+
+func (h *Handover) wasLate() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.late
+}
+
 // own makes the listeners those of this process, and closes the ones that
 // nobody has asked for.
 func (h *Handover) own() {
@@ -224,6 +255,9 @@ func (h *Handover) takeConnections() {
 		if err != nil || k != conn || file == nil {
 			if file != nil {
 				file.Close()
+			}
+			if err == nil && k == late {
+				h.goBack()
 			}
 			return // it has said goodbye, or has gone
 		}
@@ -254,11 +288,17 @@ func (h *Handover) introduce(ctx context.Context, next *net.UnixConn) bool {
 	if h.giveListeners(next) != nil {
 		return false
 	}
-	next.SetDeadline(time.Time{}) // starting may take its time
+	next.SetDeadline(time.Now().Add(h.start))
 	k, _, file, err = receive(next)
 	if file != nil {
 		file.Close()
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		next.SetDeadline(time.Now().Add(h.answer))
+		_ = send(next, late, nil, nil) // or it has gone
+		return false
+	}
+	next.SetDeadline(time.Time{})
 	return err == nil && k == ready
 }
 

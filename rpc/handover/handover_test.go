@@ -109,6 +109,35 @@ func TestASuccessorThatGoesBeforeItServesChangesNothing(t *testing.T) {
 }
 
 // What follows a part of a message would be taken for the rest of it.
+func TestASuccessorThatTakesTooLongIsLeftBehind(t *testing.T) {
+	dir := t.TempDir()
+	path, socket := filepath.Join(dir, "h"), filepath.Join(dir, "s")
+	first := open(t, path, "unix", socket)
+	first.Start(10 * time.Millisecond)
+	first.run(t.Context())
+	slow := open(t, path, "unix", socket)
+	// The first one is free for another successor when it has given up the slow one.
+	next := open(t, path, "unix", socket)
+	slow.run(t.Context())
+	if err := receive(t, "the slow one has given up", slow.ran); err != handover.ErrTooLate {
+		t.Errorf("the slow one ended with %v", err)
+	}
+	slow.Server.Close()
+	client, err := rpc.Dial(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if got, err := invoke(t.Context(), client, "still there"); err != nil || got != "still there" {
+		t.Errorf("%q, %v", got, err)
+	}
+	next.Server.Close()
+	next.Handover.Close()
+	if len(first.ran) > 0 {
+		t.Errorf("the first one has gone, with %v", <-first.ran)
+	}
+}
+
 func TestNothingFollowsAMessageThatCouldNotBeSent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h")
 	l, err := net.Listen("unix", path)

@@ -18,6 +18,7 @@ const (
 	ready
 	conn
 	goodbye
+	late
 )
 
 func send(*net.UnixConn, kind, []byte, any) error { return errors.ErrUnsupported }

@@ -24,6 +24,7 @@ const (
 	ready                     // the successor serves
 	conn                      // a connection; the body is its state
 	goodbye                   // the predecessor has given everything
+	late                      // it goes on, as the successor took too long
 )
 
 // maxBody bounds the body of a message: a connection's state holds at most a message in part, which is 1 GiB.

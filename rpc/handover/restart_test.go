@@ -5,11 +5,13 @@ package handover_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +24,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/handover"
+	"github.com/thrum-rpc/thrum/rpc/rpctest"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -32,7 +35,7 @@ import (
 
 var (
 	restartCalls = flag.Int64("restart-calls", 20_000, "calls that the test of restarts makes at the least")
-	child        = flag.String("serve", "", "be a server: path of the hand-over, network and address, separated by commas")
+	child        = flag.String("serve", "", "be a server: path of the hand-over, network, address, and files of certificate and key, separated by commas")
 )
 
 func TestMain(m *testing.M) {
@@ -51,8 +54,13 @@ func serve(args []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // if the test is killed
 	defer cancel()
 	path, network, address := args[0], args[1], args[2]
+	pair, err := tls.LoadX509KeyPair(args[3], args[4])
+	if err != nil {
+		return err
+	}
 	server := rpc.NewServer(rpc.Logger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
-		rpc.Grace(30*time.Second, 300*time.Millisecond), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+		rpc.Grace(30*time.Second, 300*time.Millisecond), rpc.QueueTimeout(0), rpc.TaskExpiry(0),
+		rpc.TLS(&tls.Config{Certificates: []tls.Certificate{pair}}), rpc.TLSPermitted())
 	if err := server.Register(&rpc.Service{Name: "Echo", Methods: []rpc.Method{{Name: "echo", Serve: echo}}}); err != nil {
 		return err
 	}
@@ -85,9 +93,9 @@ type process struct {
 }
 
 // start starts a server and waits until it serves.
-func start(t *testing.T, path, network, address string) *process {
+func (n *node) start(t *testing.T) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-serve="+path+","+network+","+address)
+	cmd := exec.Command(os.Args[0], "-serve="+strings.Join([]string{n.path, n.network, n.address, n.files[0], n.files[1]}, ","))
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -111,13 +119,14 @@ func start(t *testing.T, path, network, address string) *process {
 // node is a place with a server, whichever process that is.
 type node struct {
 	path, network, address string
+	files                  [2]string // of certificate and key
 	now                    *process
 }
 
 // restart puts a new process in the place of the one that serves.
 func (n *node) restart(t *testing.T) {
 	t.Helper()
-	next := start(t, n.path, n.network, n.address)
+	next := n.start(t)
 	if err := n.now.Wait(); err != nil {
 		t.Errorf("the old server ends with %v", err)
 	}
@@ -140,14 +149,34 @@ var dialects = map[string][]rpc.ClientOption{
 	"HTTP/2":           {rpc.HTTP2("http://echo/")},
 }
 
+// secured returns the dialects with those that have a way to say goodbye inside TLS, whose connections end by
+// that, and are not handed over.
+func secured(ca *rpctest.CA) map[string][]rpc.ClientOption {
+	all := maps.Clone(dialects)
+	secure := rpc.TLS(&tls.Config{RootCAs: ca.Pool(), ServerName: "echo"})
+	all["THeader in TLS"] = []rpc.ClientOption{rpc.THeader(header.None), secure}
+	all["TTHeader in TLS"] = []rpc.ClientOption{rpc.TTHeader(), secure}
+	all["HTTP/1.1 in TLS"] = []rpc.ClientOption{rpc.HTTP("https://echo/"), secure}
+	all["HTTP/2 in TLS"] = []rpc.ClientOption{rpc.HTTP2("https://echo/"), secure}
+	return all
+}
+
 func TestARollingRestartLosesNoCall(t *testing.T) {
 	dir := t.TempDir()
 	nodes := []*node{{network: "tcp", address: "127.0.0.1:0"}, {network: "tcp", address: "localhost:0"}, {network: "unix", address: filepath.Join(dir, "s")}}
-	for i, n := range nodes {
-		n.path = filepath.Join(dir, fmt.Sprint(i))
-		n.now = start(t, n.path, n.network, n.address)
+	ca := rpctest.NewCA(t)
+	files := [2]string{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")}
+	cert, key := ca.Issue(t, time.Now().Add(24*time.Hour), "echo")
+	for i, b := range [][]byte{cert, key} {
+		if err := os.WriteFile(files[i], b, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	l := newLoad(t, nodes)
+	for i, n := range nodes {
+		n.path, n.files = filepath.Join(dir, fmt.Sprint(i)), files
+		n.now = n.start(t)
+	}
+	l := newLoad(t, nodes, secured(ca))
 	rounds := 0
 	for l.calls.Load() < *restartCalls && l.failed.Load() == 0 || rounds == 0 {
 		rounds++
@@ -173,7 +202,7 @@ type load struct {
 	callers       sync.WaitGroup
 }
 
-func newLoad(t *testing.T, nodes []*node) *load {
+func newLoad(t *testing.T, nodes []*node, dialects map[string][]rpc.ClientOption) *load {
 	l := &load{end: make(chan struct{})}
 	for name, opts := range dialects {
 		var clients []*rpc.Client
