@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	gen "github.com/thrum-rpc/thrum/contrib/kitex/internal/gen/full/shop"
 	full "github.com/thrum-rpc/thrum/contrib/kitex/internal/gen/full/shop/shop"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/handover"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -45,11 +45,17 @@ func versionService(handle func(ctx context.Context) (string, error)) *rpc.Servi
 // serveVersion serves a version of Thrum's and returns its address.
 func serveVersion(t *testing.T, handle func(ctx context.Context) (string, error), opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
+	return serveVersionAt(t, "127.0.0.1:0", handle, opts...)
+}
+
+// serveVersionAt is serveVersion at an address where another server may listen, too.
+func serveVersionAt(t *testing.T, address string, handle func(ctx context.Context) (string, error), opts ...rpc.ServerOption) (*rpc.Server, string) {
+	t.Helper()
 	s := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)))...)
 	if err := s.Register(versionService(handle)); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := handover.ListenShared(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,24 +137,10 @@ func TestAStoppingServerAnswersItsKitexClient(t *testing.T) {
 		answer <- fmt.Sprint(text, err)
 	}()
 	<-running
+	serveVersionAt(t, address, func(context.Context) (string, error) { return "second", nil })
 	stopped := make(chan error, 1)
 	go func() { stopped <- first.Shutdown(t.Context()) }()
-
-	var l net.Listener
-	eventually(t, "the address does not become free", func() (ok bool) {
-		var err error
-		l, err = net.Listen("tcp", address)
-		return err == nil
-	})
-	if l == nil {
-		return
-	}
-	second := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
-	if err := second.Register(versionService(func(context.Context) (string, error) { return "second", nil })); err != nil {
-		t.Fatal(err)
-	}
-	go second.Serve(l)
-	t.Cleanup(func() { second.Close() })
+	eventually(t, "the first server does not stop", first.Stopping)
 
 	_, err := c.Version(t.Context())
 	var refused *remote.TransError

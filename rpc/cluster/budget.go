@@ -49,7 +49,7 @@ func (b *budget) take(now int64, calls uint64) bool {
 			earned *= budgetWindow.Seconds() / passed.Seconds()
 		}
 		b.tokens += earned
-		b.seen, b.last = calls, now
+		b.seen, b.last = max(b.seen, calls), now // attempts that run make calls look fewer for a while
 	}
 	if b.tokens < 1 {
 		return false

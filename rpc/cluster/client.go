@@ -218,6 +218,7 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 		if left && unsent(t.err) && misses < maxMisses && c.ctx.Err() == nil {
 			l.done()
 			e.breaker.leave(end, Canceled, test)
+			c.awaitGone(ctx, l)
 			continue
 		}
 		if t.err == nil && a.work.streams() {
@@ -226,6 +227,16 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 		}
 		c.ended(ctx, l, t.err, now, end, test)
 		return t
+	}
+}
+
+// awaitGone waits until no call chooses a connection that was lost: its client says so on a goroutine of
+// its own, and a call that came again earlier would find it each time.
+func (c *Client) awaitGone(ctx context.Context, l *lane) {
+	select {
+	case <-l.gone:
+	case <-ctx.Done():
+	case <-c.ctx.Done():
 	}
 }
 

@@ -74,6 +74,7 @@ type lane struct {
 	proven   atomic.Bool // one has had its reply, or ended it without a failure
 	left     atomic.Bool // its server has said that it leaves
 	lost     atomic.Bool
+	gone     chan struct{} // closed when no call can choose it any more
 	closing  sync.Once
 }
 
@@ -253,6 +254,7 @@ func (e *Endpoint) lost(l *lane) {
 		return
 	}
 	e.lanes.Store(&lanes)
+	close(l.gone)
 	used := l.proven.Load()
 	if used {
 		e.failures = 0
@@ -307,6 +309,7 @@ func (e *Endpoint) leave() {
 	}
 	for _, l := range *old {
 		l.lost.Store(true)
+		close(l.gone)
 		if l.pending.Load() == 0 {
 			l.close()
 		}
@@ -363,7 +366,7 @@ func (l *lane) close() {
 // newLane connects to the address.
 func (e *Endpoint) newLane(ctx context.Context) (*lane, error) {
 	c, a := e.client, e.Address()
-	l := &lane{endpoint: e, since: c.now()}
+	l := &lane{endpoint: e, since: c.now(), gone: make(chan struct{})}
 	opts := slices.Clone(c.opt.dial)
 	opts = append(opts, rpc.DialTimeout(c.opt.dialTimeout))
 	o, err := dialectOption(a.Dialect, c.messages)

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"net"
 	"sync"
 	"testing"
 	"time"
@@ -36,13 +37,27 @@ func newFieldAt(t *testing.T, address func(*station) string, opts ...cluster.Opt
 		f.stations[i] = newStation(t)
 		hosts = append(hosts, address(f.stations[i]))
 	}
-	opts = append([]cluster.Option{cluster.Dial(rpc.THeader(header.None)), cluster.WarmUp(0), cluster.Timeout(patience),
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		for _, s := range f.stations {
+			if s.address == address {
+				return s.dial(ctx, network, address)
+			}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	opts = append([]cluster.Option{cluster.Dialer(dial), cluster.Dial(rpc.THeader(header.None)), cluster.WarmUp(0), cluster.Timeout(patience),
 		cluster.Reconnect(resolve.Backoff{Base: 10 * time.Millisecond, Max: 100 * time.Millisecond})}, opts...)
 	var err error
 	if f.client, err = cluster.New(resolve.Hosts(hosts...), opts...); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { f.client.Close() })
+	t.Cleanup(func() {
+		f.client.Close()
+		for _, s := range f.stations {
+			s.change(fair) // in which ends come through
+			eventually(t, "no connection is left", func() bool { return s.held() == 0 && s.server.Stats().Connections == 0 })
+		}
+	})
 	warm(t, f.client)
 	return f
 }
@@ -128,7 +143,7 @@ func TestARefusingAddressFailsNoCall(t *testing.T) {
 	eventually(t, "the loss is noticed", func() bool { return f.attempts(b).Connections == 0 })
 	stop := f.load(t, 8)
 	more(t, 100, f.stations[0], f.stations[2])
-	b.open(t)
+	b.open()
 	more(t, 10, b)
 	if errs := stop(); len(errs) > 0 {
 		t.Errorf("%d calls failed: %v", len(errs), errs[0])

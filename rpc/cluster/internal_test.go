@@ -159,6 +159,22 @@ func TestABudgetIsAShareOfTheCalls(t *testing.T) {
 	})
 }
 
+// An attempt that runs is taken from the calls that have ended before it has, so that they look fewer for a while.
+func TestABudgetIsNotPaidTwiceForACall(t *testing.T) {
+	b := newBudget(Budget{Share: 0.1})
+	taken, now := 0, int64(0)
+	for calls := uint64(10); calls <= 1000; calls++ {
+		for _, seen := range []uint64{calls, calls - 5, calls - 1, calls - 3} {
+			if now++; b.take(now, seen) {
+				taken++
+			}
+		}
+	}
+	if taken > 100 {
+		t.Errorf("%d taken of a tenth of 1000 calls", taken)
+	}
+}
+
 func TestABudgetOfOldCallsIsGone(t *testing.T) {
 	b := newBudget(Budget{Share: 0.2})
 	takeAll := func(now int64, calls uint64) (n int) {

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -49,6 +50,20 @@ type station struct {
 	*proxy
 	server *rpc.Server
 	calls  atomic.Int64
+
+	mu    sync.Mutex
+	order []string // the arguments of calls, as they came; those without are left out
+}
+
+// arrived returns how often each call has come.
+func (s *station) arrived() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	times := map[string]int{}
+	for _, args := range s.order {
+		times[args]++
+	}
+	return times
 }
 
 // newStation starts a server, which answers echo, and its proxy.
@@ -58,6 +73,11 @@ func newStation(t *testing.T, opts ...rpc.ServerOption) *station {
 	s.server = rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler))}, opts...)...)
 	method := rpc.Method{Name: "echo", Serve: func(_ context.Context, args, dst []byte) ([]byte, error) {
 		s.calls.Add(1)
+		if len(args) > 1 {
+			s.mu.Lock()
+			s.order = append(s.order, string(args))
+			s.mu.Unlock()
+		}
 		return append(dst, args...), nil
 	}}
 	if err := s.server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{method}}); err != nil {
@@ -84,53 +104,46 @@ func newStation(t *testing.T, opts ...rpc.ServerOption) *station {
 type weather int32
 
 const (
-	fair   weather = iota
-	slow           // bytes to the server come late
-	narrow         // few bytes pass in a second, in either direction
-	deaf           // what the server says is lost
-	void           // all is lost; connections are made
-	closed         // connections are refused, and those that stand are reset
+	fair    weather = iota
+	slow            // bytes to the server come late
+	narrow          // few bytes pass in a second, in either direction
+	deaf            // what the server says is lost
+	void            // all is lost; connections are made
+	lossy           // some bytes are lost and sent again, so that they and all behind them come late
+	crossed         // the older a connection, the later its bytes: those of a younger one overtake them
 )
 
 // lateness is how late bytes are in slow weather.
 const lateness = 300 * time.Millisecond
 
-// proxy passes connections on to a server, as the weather is.
+// resent is after which time lost bytes come, and of how many pieces one is lost.
+const (
+	resent   = 200 * time.Millisecond
+	lostOnce = 20
+)
+
+// proxy passes connections on to a server, as the weather is. It keeps its port as long as the
+// test runs; who is to find it closed connects by dial.
 type proxy struct {
 	target, address string
 	weather         atomic.Int32
 	work            sync.WaitGroup
+	l               net.Listener
 
-	mu    sync.Mutex
-	l     net.Listener // nil while closed
-	conns map[net.Conn]struct{}
-	over  chan struct{} // closed when the test ends
+	mu     sync.Mutex
+	closed bool
+	conns  map[net.Conn]struct{}
+	made   int           // connections
+	over   chan struct{} // closed when the test ends
 }
 
 func newProxy(t *testing.T, target string) *proxy {
 	t.Helper()
-	p := &proxy{target: target, address: "127.0.0.1:0", conns: map[net.Conn]struct{}{}, over: make(chan struct{})}
-	p.open(t)
-	t.Cleanup(func() {
-		close(p.over)
-		p.close()
-		p.work.Wait()
-	})
-	return p
-}
-
-// open takes connections.
-func (p *proxy) open(t *testing.T) {
-	t.Helper()
-	var l net.Listener
-	eventually(t, "the port is free", func() (ok bool) { // which a connection may have as its own for a moment
-		var err error
-		l, err = net.Listen("tcp", p.address)
-		return err == nil
-	})
-	p.mu.Lock()
-	p.l, p.address = l, l.Addr().String()
-	p.mu.Unlock()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{target: target, address: l.Addr().String(), l: l, conns: map[net.Conn]struct{}{}, over: make(chan struct{})}
 	p.work.Add(1)
 	go func() {
 		defer p.work.Done()
@@ -142,17 +155,46 @@ func (p *proxy) open(t *testing.T) {
 			p.serve(c)
 		}
 	}()
+	t.Cleanup(func() {
+		close(p.over)
+		p.close()
+		l.Close()
+		p.work.Wait()
+	})
+	return p
 }
+
+// dial connects to the proxy, unless it is closed.
+func (p *proxy) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	p.mu.Lock()
+	closed := p.closed
+	p.mu.Unlock()
+	if closed {
+		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
+	}
+	return new(net.Dialer).DialContext(ctx, network, address)
+}
+
+// open takes connections again.
+func (p *proxy) open() { p.shut(false) }
 
 // close refuses connections, and resets those that stand.
 func (p *proxy) close() {
-	p.mu.Lock()
-	if p.l != nil {
-		p.l.Close()
-		p.l = nil
-	}
-	p.mu.Unlock()
+	p.shut(true)
 	p.reset()
+}
+
+func (p *proxy) shut(closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = closed
+}
+
+// held returns how many connections pass the proxy.
+func (p *proxy) held() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns) / 2
 }
 
 // reset ends the connections that stand without a goodbye.
@@ -177,21 +219,22 @@ func (p *proxy) serve(c net.Conn) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.l == nil {
+	if p.closed {
 		c.Close()
 		s.Close()
 		return
 	}
+	p.made++
 	for _, x := range []net.Conn{c, s} {
 		p.conns[x] = struct{}{}
 	}
 	p.work.Add(2)
-	go p.pass(s, c, false)
-	go p.pass(c, s, true)
+	go p.pass(s, c, false, p.made)
+	go p.pass(c, s, true, p.made)
 }
 
-// pass passes bytes from one side to the other until either ends.
-func (p *proxy) pass(to, from net.Conn, answers bool) {
+// pass passes bytes from one side to the other until either ends. number is that of the connection.
+func (p *proxy) pass(to, from net.Conn, answers bool, number int) {
 	defer p.work.Done()
 	defer func() {
 		to.Close()
@@ -202,7 +245,7 @@ func (p *proxy) pass(to, from net.Conn, answers bool) {
 		delete(p.conns, from)
 	}()
 	b := make([]byte, 32<<10)
-	for {
+	for pieces := 1; ; pieces++ {
 		size := len(b)
 		if weather(p.weather.Load()) == narrow {
 			size = 16
@@ -214,6 +257,10 @@ func (p *proxy) pass(to, from net.Conn, answers bool) {
 			p.pause(lateness)
 		case w == narrow:
 			p.pause(50 * time.Millisecond)
+		case w == lossy && pieces%lostOnce == 0:
+			p.pause(resent)
+		case w == crossed && !answers:
+			p.pause(time.Duration(max(4-number, 0)) * 20 * time.Millisecond)
 		case w == void, w == deaf && answers:
 			n = 0
 		}
