@@ -380,7 +380,11 @@ func TestMachineCodeEncodesWhileMemoryIsCollectedAndStacksGrow(t *testing.T) {
 				}
 				done := make(chan []byte)
 				go func() {
-					got, _ := p.jit.encoder.Append(nil, mem.Of(v))
+					n, _ := p.jit.encoder.Size(mem.Of(v))
+					got, _ := p.jit.encoder.Append(make([]byte, 0, n), mem.Of(v))
+					if cap(got) != n {
+						t.Errorf("a size of %d for %d bytes", n, len(got))
+					}
 					done <- got
 				}()
 				if got := <-done; !bytes.Equal(got, want) {
@@ -445,5 +449,8 @@ func TestMachineCodeDoesNotAllocate(t *testing.T) {
 	}
 	if n := allocations(func() { b, _ = p.jit.encoder.Append(b[:0], mem.Of(v)) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+	if n := allocations(func() { _, _ = p.jit.encoder.Size(mem.Of(v)) }); n != 0 {
+		t.Errorf("%v allocations for the size", n)
 	}
 }

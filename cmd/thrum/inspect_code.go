@@ -44,7 +44,7 @@ func (f *inspectFlags) showCode(w io.Writer, o inspect.Options, args int) error 
 	case inspect.CompactFBThrift:
 		d = compact.FBThrift
 	}
-	jobs := []plan.Job{plan.Encode, plan.Decode}
+	jobs := []plan.Job{plan.Encode, plan.Size, plan.Decode}
 	if f.job != "" {
 		job, err := choose("job", f.job, map[string]plan.Job{"encode": plan.Encode, "size": plan.Size, "decode": plan.Decode})
 		if err != nil {
@@ -54,11 +54,15 @@ func (f *inspectFlags) showCode(w io.Writer, o inspect.Options, args int) error 
 	}
 	layout, slots := lower.Natural(o.Struct)
 	for _, job := range jobs {
-		prog, err := lower.Struct(job, layout, slots)
+		of, make := job, jit.Code
+		if job == plan.Size { // code that sizes is made of what encodes
+			of, make = plan.Encode, jit.SizeCode
+		}
+		prog, err := lower.Struct(of, layout, slots)
 		if err != nil {
 			return err
 		}
-		code, err := jit.Code(p.machine(), prog, d)
+		code, err := make(p.machine(), prog, d)
 		if err != nil {
 			fmt.Fprintf(w, "%s: no machine code: %v\n", job, err)
 			continue

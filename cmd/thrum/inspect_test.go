@@ -91,8 +91,14 @@ func TestInspectShowsMachineCode(t *testing.T) {
 			t.Errorf("%s: both protocols have the same code", processor)
 		}
 	}
-	if text, _ := expect(t, exitOK, append(args, "amd64", "--job", "size")...); text != "size: no machine code: the interpreter runs size programs\n" {
+	if text, _ := expect(t, exitOK, append(args, "amd64", "--job", "size")...); text != "size: no machine code: the interpreter sizes it as fast\n" {
 		t.Errorf("%s", text)
+	}
+	book := []string{"inspect", "--idl", "examples/shop/shop.thrift", "--type", "Book", "--asm"}
+	for _, processor := range []string{"amd64", "arm64"} {
+		if text, _ := expect(t, exitOK, append(book, processor, "--job", "size")...); !strings.HasPrefix(text, "size, ") || !strings.Contains(text, "  ret") {
+			t.Errorf("%s: %s", processor, text)
+		}
 	}
 	expect(t, exitUsage, append(args, "z80")...)
 	expect(t, exitUsage, append(args, "amd64", "a file")...)

@@ -7,6 +7,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 // This file lets another engine encode what it is good at and leave the rest, piece
@@ -71,6 +72,35 @@ func (e *encoder) Field(b []byte, proc, k int, base mem.Pointer, depth int) ([]b
 	}
 	b = append(b, byte(op.Head>>16), byte(op.Head>>8), byte(op.Head))
 	return e.value(b, op, at, depth-1)
+}
+
+// SizeField returns the size of the k-th field of the struct at base, 0 if it is absent.
+func (e *encoder) SizeField(proc, k int, base mem.Pointer, depth int) (int, *diag.Fault) {
+	op := &e.lowered(proc)[k]
+	at := e.present(op, base)
+	if at == nil {
+		return 0, nil
+	}
+	fixed := int(op.Fixed)
+	if e.compact != 0 {
+		fixed = compact.SizeField(op.ID, e.Last(proc, k, base))
+		if op.Code == plan.Bool {
+			return fixed, nil // the value stands in the header
+		}
+	}
+	n, f := e.sizeValue(op, at, depth-1)
+	return fixed + n, f
+}
+
+// SizeUnknown returns the size of the unknown fields of the struct at base.
+func (e *encoder) SizeUnknown(proc int, base mem.Pointer, depth int) int {
+	p := e.prog.Procs[proc]
+	kept := mem.Bytes(mem.Add(base, uintptr(p.Unknown)))
+	if e.compact == 0 {
+		return len(kept)
+	}
+	out, _ := e.compact.AppendFieldsFromBinary(nil, kept, e.Last(proc, len(p.Ops), base), depth)
+	return len(out)
 }
 
 // Last returns the id of the field that is written before the k-th, 0 for

@@ -66,10 +66,9 @@ type encoder struct {
 	code           *execmem.Code
 	entry          uintptr
 	units          []unit // by procedure
-	levels         int    // how many calls of procedures the stack has room for
-	deepLevels     int    // and that of enter.CallDeep
-	depth          int    // how deep the calls of one procedure may nest, calls of others excluded
-	maxDepth       int
+	limits
+	sizer    sizer
+	maxDepth int
 }
 
 // unit is the code of one struct.
@@ -79,13 +78,30 @@ type unit struct {
 	resume []uintptr
 }
 
+// limits are how deep code may go.
+type limits struct {
+	levels     int // how many calls of procedures the stack has room for
+	deepLevels int // and that of enter.CallDeep
+	depth      int // how deep values may nest in one procedure, calls of others excluded
+}
+
+// sizer is the code that sizes the program's first struct. It has no addresses if the interpreter does.
+type sizer struct {
+	unit
+	limits
+}
+
 // newEncoder returns an encoder, or why the program is declined.
 func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOptions, fallback engine.Encoder) (*encoder, string) {
 	if reason := declined(encode, o); reason != "" {
 		return nil, reason
 	}
 	g := newEncodeGenerator(newMachine(), encode, o)
-	code, reason := g.generate()
+	work := encodes
+	if worthSizing(encode, o.Compact) {
+		work |= sizes
+	}
+	code, reason := g.generate(work)
 	if reason != "" {
 		return nil, reason
 	}
@@ -94,23 +110,29 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 		return nil, err.Error()
 	}
 	e := &encoder{Encoder: fallback, code: pages, entry: pages.Addr(), maxDepth: o.MaxDepth}
-	e.depth = g.deepest
-	if g.calls {
-		e.levels, e.deepLevels = g.levels(enter.StackSize), g.levels(enter.DeepStackSize)
+	e.limits = g.limits()
+	for proc := range g.resume {
+		e.units = append(e.units, g.unitAt(e.entry, proc))
 	}
-	for _, labels := range g.resume {
-		u := unit{resume: make([]uintptr, len(labels))}
-		for k, l := range labels {
-			if l != noLabel {
-				u.resume[k] = e.entry + uintptr(g.m.Offset(l))
-			}
-		}
-		e.units = append(e.units, u)
+	if g.sizer != nil {
+		e.sizer = sizer{g.sizer.unitAt(e.entry, 0), g.sizer.limits()}
 	}
 	if e.parts, err = (interp.Engine{}).AssistedEncoder(encode, size, b, o, e); err != nil {
 		return nil, err.Error()
 	}
 	return e, ""
+}
+
+// unitAt returns the code of a procedure, if all code starts at the address entry.
+func (g *encodeGenerator) unitAt(entry uintptr, proc int) unit {
+	labels := g.resume[proc]
+	u := unit{resume: make([]uintptr, len(labels))}
+	for k, l := range labels {
+		if l != noLabel {
+			u.resume[k] = entry + uintptr(g.m.Offset(l))
+		}
+	}
+	return u
 }
 
 // declined says why a program or an option is left to the interpreter.

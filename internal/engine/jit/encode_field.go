@@ -105,6 +105,10 @@ func (g *encodeGenerator) gather(p *plan.Proc, k int, off int32) *run {
 // run writes a run whose values lie at offsets from base, which is rBase or rA.
 func (g *encodeGenerator) run(r *run, base asm.Reg, x exits) {
 	m := g.m
+	if g.sizing { // a STOP
+		m.AddImm(rOut, rOut, r.size)
+		return
+	}
 	if g.opts.Compact != 0 {
 		if r.text {
 			x = g.beginAgain(x)
@@ -205,20 +209,8 @@ func (g *encodeGenerator) number(c plan.Code, base asm.Reg, off int32, dst asm.R
 // field writes one op of a struct that lies at off from the base: what no run takes.
 // It goes to next if nothing is written.
 func (g *encodeGenerator) field(op *plan.Op, off int32, next asm.Label, x exits) {
-	m := g.m
-	off += int32(op.Off)
-	base := rBase
 	defer g.keepLast(op)
-	switch {
-	case op.Flags&plan.Deref != 0:
-		m.Load(asm.W64, rA, rBase, off)
-		m.BranchImm(asm.EQ, rA, 0, next)
-		base, off = rA, 0
-	case op.Flags&plan.Default != 0:
-		g.skipDefault(op, off, next)
-	case op.Flags&plan.Optional != 0:
-		m.BranchMemImm(asm.W64, asm.EQ, rBase, off, 0, next)
-	}
+	base, off := g.present(op, off, next)
 	switch op.Code {
 	case plan.Struct:
 		g.constants(op, x)
@@ -233,6 +225,23 @@ func (g *encodeGenerator) field(op *plan.Op, off int32, next asm.Label, x exits)
 		g.add(&r, op, off)
 		g.run(&r, base, x)
 	}
+}
+
+// present goes to next if op, of a struct that lies at off from the base, has no value, and returns the place of
+// the value.
+func (g *encodeGenerator) present(op *plan.Op, off int32, next asm.Label) (asm.Reg, int32) {
+	off += int32(op.Off)
+	switch {
+	case op.Flags&plan.Deref != 0:
+		g.m.Load(asm.W64, rA, rBase, off)
+		g.m.BranchImm(asm.EQ, rA, 0, next)
+		return rA, 0
+	case op.Flags&plan.Default != 0:
+		g.skipDefault(op, off, next)
+	case op.Flags&plan.Optional != 0:
+		g.m.BranchMemImm(asm.W64, asm.EQ, rBase, off, 0, next)
+	}
+	return rBase, off
 }
 
 // skipDefault goes to next if the number at off has its default.

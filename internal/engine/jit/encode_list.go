@@ -12,6 +12,13 @@ import (
 
 // list writes the list whose slice lies at off from the base, with op's header, below a unit's field.
 func (g *encodeGenerator) list(op *plan.Op, off int32, x exits) {
+	if g.sizing {
+		if g.opts.Compact == 0 {
+			g.m.AddImm(rOut, rOut, 5)
+		}
+		g.sizeList(op, off)
+		return
+	}
 	g.down()
 	elem := &g.prog.Procs[op.A].Ops[0]
 	g.listHeader(op, elem, off, x) // rSrc has the elements, rLen their number
@@ -128,6 +135,9 @@ func (g *encodeGenerator) elements(op, elem *plan.Op, x exits) {
 	m.Bind(loop)
 	m.Store(asm.W64, rFrame, slots+16, rLen)
 	m.Mov(rBase, rSrc)
+	if g.sizing {
+		g.chargeOps(int32(g.weigh(int(elem.A))) + 1)
+	}
 	g.value(elem, x)
 	m.Load(asm.W64, rSrc, rFrame, slots+8)
 	m.AddImm(rSrc, rSrc, int32(op.Size))

@@ -66,6 +66,9 @@ type encodeGenerator struct {
 	calls bool // there are bodies
 
 	cold []func() // makes what runs rarely, behind the unit
+
+	sizing bool             // code counts and does not write
+	sizer  *encodeGenerator // of the size code; nil for none
 }
 
 func newEncodeGenerator(m asm.Machine, p *plan.Program, o engine.EncodeOptions) *encodeGenerator {
@@ -87,13 +90,46 @@ type place struct {
 	off  int32
 }
 
-// generate returns the code, or why there is none.
-func (g *encodeGenerator) generate() ([]byte, string) {
+// what is what code is made for.
+type what uint8
+
+const (
+	encodes what = 1 << iota
+	sizes
+)
+
+// generate returns the code for all that w asks for, or why there is none.
+func (g *encodeGenerator) generate(w what) ([]byte, string) {
 	g.findDriven()
 	g.room, g.assist, g.deep, g.fault = g.m.Label(), g.m.Label(), g.m.Label(), g.m.Label()
 	g.entry()
 	if g.opts.Compact != 0 {
 		g.compactHeads()
+	}
+	if w&encodes != 0 {
+		g.units()
+	}
+	if w&sizes != 0 {
+		g.sizer = g.newSizer()
+		g.sizer.sizeUnit(0)
+		g.sizer.makeBodies()
+	}
+	g.exits()
+	code, err := g.m.Finish()
+	switch {
+	case err != nil:
+		return nil, err.Error()
+	case w&encodes != 0 && g.levels(enter.StackSize) < 1, w&sizes != 0 && g.sizer.levels(enter.StackSize) < 1:
+		return nil, "it nests deeper than the stack of one entry"
+	case len(code) > mostCode:
+		return nil, "its code would be too large"
+	}
+	return code, ""
+}
+
+// units makes the code of all structs.
+func (g *encodeGenerator) units() {
+	if g.opts.Compact != 0 {
 		g.varint = g.m.Label()
 		g.varintCode()
 	}
@@ -102,22 +138,16 @@ func (g *encodeGenerator) generate() ([]byte, string) {
 			g.unit(i)
 		}
 	}
+	g.makeBodies()
+}
+
+// makeBodies makes the bodies that code calls, which may call others.
+func (g *encodeGenerator) makeBodies() {
 	for len(g.queue) > 0 {
 		proc := g.queue[0]
 		g.queue = g.queue[1:]
 		g.body(proc)
 	}
-	g.exits()
-	code, err := g.m.Finish()
-	switch {
-	case err != nil:
-		return nil, err.Error()
-	case g.levels(enter.StackSize) < 1:
-		return nil, "it nests deeper than the stack of one entry"
-	case len(code) > mostCode:
-		return nil, "its code would be too large"
-	}
-	return code, ""
 }
 
 // mostCode is the size of code that a type may have.
@@ -125,6 +155,14 @@ const mostCode = 1 << 20
 
 // levels returns how many calls of procedures a stack has room for, beside a unit.
 func (g *encodeGenerator) levels(stack int) int { return (stack-asideSize)/(8*g.most) - 1 }
+
+func (g *encodeGenerator) limits() limits {
+	l := limits{depth: g.deepest}
+	if g.calls {
+		l.levels, l.deepLevels = g.levels(enter.StackSize), g.levels(enter.DeepStackSize)
+	}
+	return l
+}
 
 // findDriven finds what may hold maps: those are the driver's, and so is what
 // leads to them.
@@ -374,6 +412,9 @@ func (g *encodeGenerator) body(proc int) {
 	g.begin()
 	g.m.Bind(g.bodies[proc])
 	g.active[proc] = true
+	if g.sizing {
+		g.chargeOps(int32(len(g.prog.Procs[proc].Ops) + 1))
+	}
 	g.fields(proc, 0)
 	g.active[proc] = false
 	g.m.Load(asm.W64, rB, rFrame, 0)
@@ -392,6 +433,10 @@ func (g *encodeGenerator) fields(proc int, off int32) {
 			g.freeSlots(1)
 			g.last = outer
 		}()
+	}
+	if g.sizing {
+		g.sizeFields(p, off)
+		return
 	}
 	x := exits{g.room, g.assist}
 	g.charge(p)
@@ -432,9 +477,12 @@ func (g *encodeGenerator) charge(p *plan.Proc) {
 			n++
 		}
 	}
-	if n <= freeOps {
-		return
+	if n > freeOps {
+		g.chargeOps(n)
 	}
+}
+
+func (g *encodeGenerator) chargeOps(n int32) {
 	m := g.m
 	m.Load(asm.W64, rB, rBlock, 8*wordWork)
 	m.AddImm(rB, rB, -n)

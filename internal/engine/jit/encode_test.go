@@ -50,15 +50,19 @@ func TestEncodeCodeIsAsInTheGoldens(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
+		make    func(asm.Machine, *plan.Program, compact.Dialect) ([]byte, error)
 		machine asm.Machine
 		read    func([]byte) (string, error)
 		dialect compact.Dialect
 	}{
-		"amd64":         {amd64.New(amd64.Features{}), disasm.AMD64, 0},
-		"arm64":         {arm64.New(), disasm.ARM64, 0},
-		"amd64-compact": {amd64.New(amd64.Features{PDEP: true}), disasm.AMD64, compact.Apache},
+		"encode-amd64":         {Code, amd64.New(amd64.Features{}), disasm.AMD64, 0},
+		"encode-arm64":         {Code, arm64.New(), disasm.ARM64, 0},
+		"encode-amd64-compact": {Code, amd64.New(amd64.Features{PDEP: true}), disasm.AMD64, compact.Apache},
+		"size-amd64":           {SizeCode, amd64.New(amd64.Features{}), disasm.AMD64, 0},
+		"size-arm64":           {SizeCode, arm64.New(), disasm.ARM64, 0},
+		"size-amd64-compact":   {SizeCode, amd64.New(amd64.Features{}), disasm.AMD64, compact.Apache},
 	} {
-		code, err := Code(c.machine, prog, c.dialect)
+		code, err := c.make(c.machine, prog, c.dialect)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,7 +70,7 @@ func TestEncodeCodeIsAsInTheGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v, after\n%s", err, got)
 		}
-		file := filepath.Join("testdata", "encode-"+name+".txt")
+		file := filepath.Join("testdata", name+".txt")
 		if *rewrite {
 			if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 				t.Fatal(err)

@@ -15,17 +15,29 @@ import (
 func Code(m asm.Machine, p *plan.Program, d compact.Dialect) ([]byte, error) {
 	switch p.Job {
 	case plan.Encode:
-		code, reason := newEncodeGenerator(m, p, engine.EncodeOptions{Compact: d}).generate()
-		if reason != "" {
-			return nil, errors.New(reason)
-		}
-		return code, nil
+		return encodeCode(m, p, d, encodes)
 	case plan.Decode:
 		if decodeProgram(m, p, engine.DecodeOptions{Compact: d}, shortest) == nil {
 			return nil, errors.New("the interpreter decodes it")
 		}
 		return m.Finish()
 	default:
-		return nil, errors.New("the interpreter runs " + p.Job.String() + " programs")
+		return nil, errors.New("code is made of encode and decode programs")
 	}
+}
+
+// SizeCode is Code for what sizes the values that an encode program encodes.
+func SizeCode(m asm.Machine, encode *plan.Program, d compact.Dialect) ([]byte, error) {
+	if !worthSizing(encode, d) {
+		return nil, errors.New("the interpreter sizes it as fast")
+	}
+	return encodeCode(m, encode, d, sizes)
+}
+
+func encodeCode(m asm.Machine, p *plan.Program, d compact.Dialect, w what) ([]byte, error) {
+	code, reason := newEncodeGenerator(m, p, engine.EncodeOptions{Compact: d}).generate(w)
+	if reason != "" {
+		return nil, errors.New(reason)
+	}
+	return code, nil
 }
