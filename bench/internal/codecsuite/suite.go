@@ -41,6 +41,7 @@ func Suite() harness.Suite {
 			}
 			return all, nil
 		},
+		Marks: marks,
 	}
 }
 

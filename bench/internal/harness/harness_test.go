@@ -117,6 +117,26 @@ func TestMedian(t *testing.T) {
 	}
 }
 
+func TestSingleCasesPrintTheMarksThatTheyMeasured(t *testing.T) {
+	s := Suite{
+		Name:   "suite",
+		Groups: func() ([]Group, error) { return []Group{group(map[string]int{})}, nil },
+		Marks: func(r *Report) []Mark {
+			return []Mark{{What: "groups", Figure: float64(len(r.Groups)), Bound: 1, Measured: true}, {What: "other"}}
+		},
+	}
+	for match, want := range map[*regexp.Regexp]int{nil: 2, regexp.MustCompile(" b$"): 1} {
+		var out bytes.Buffer
+		r, err := s.Run(&out, Options{Timing: Timing{Rounds: 1, Slice: time.Microsecond}, Match: match})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(out.String(), "MARK ") != want || len(r.Marks) != want || !strings.Contains(out.String(), "MARK groups: 1 <= 1 met") {
+			t.Errorf("printed:\n%s", out.String())
+		}
+	}
+}
+
 func TestAMarkIsMetOnItsOwnSideOfTheBound(t *testing.T) {
 	for _, c := range []struct {
 		mark Mark

@@ -86,6 +86,9 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 		gr.print(out, g.Case(s.Name, ""))
 		report.Groups = append(report.Groups, gr)
 	}
+	if s.Marks != nil {
+		report.Mark(out, o, s.Marks(report))
+	}
 	report.note(out)
 	if s.Also != nil {
 		if err := s.Also(out, o, report); err != nil {
@@ -96,6 +99,16 @@ func (s *Suite) Run(out io.Writer, o Options) (*Report, error) {
 		return nil, fmt.Errorf("suite %s: no case matches", s.Name)
 	}
 	return report, nil
+}
+
+// Mark prints all targets, of a run of single cases those that it measured, and keeps them.
+func (r *Report) Mark(out io.Writer, o Options, marks []Mark) {
+	for _, m := range marks {
+		if m.Measured || o.Match == nil {
+			fmt.Fprintln(out, m)
+			r.Marks = append(r.Marks, m)
+		}
+	}
 }
 
 // note tells how far the results can be trusted if the machine was busy.

@@ -15,6 +15,8 @@ type Suite struct {
 	Groups func() ([]Group, error)
 	// Compile measures how long ours takes to get ready per type; may be nil.
 	Compile func() ([]Compile, error)
+	// Marks reads from a report how near a run came to each target; may be nil.
+	Marks func(*Report) []Mark
 	// Drive, unless it is nil, runs the suite instead of Groups: its contestants
 	// are processes. It prints what it finds to out and adds it to the report.
 	Drive func(out io.Writer, o Options, report *Report) error

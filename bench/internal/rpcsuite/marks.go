@@ -1,7 +1,6 @@
 package rpcsuite
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/bench/internal/harness"
@@ -102,14 +101,4 @@ func (f found) slowestQueue() float64 {
 		}
 	}
 	return slowest
-}
-
-// printMarks prints all targets, of a run of single cases those that it measured.
-func (l *lab) printMarks(o harness.Options, report *harness.Report) {
-	for _, m := range marks(report) {
-		if m.Measured || o.Match == nil {
-			fmt.Fprintln(l.out, m)
-			report.Marks = append(report.Marks, m)
-		}
-	}
 }

@@ -33,6 +33,6 @@ func drive(out io.Writer, o harness.Options, report *harness.Report) (err error)
 	if len(report.Groups)+len(report.Figures) == 0 {
 		return errors.New("suite rpc: no case matches")
 	}
-	l.printMarks(o, report)
+	report.Mark(l.out, o, marks(report))
 	return nil
 }

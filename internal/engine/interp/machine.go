@@ -62,9 +62,10 @@ const (
 	Later      = 1 << 31 // in Size
 )
 
-// MaxWindow is the number of bytes that one call of Run reads at most. Code
-// cannot be preempted.
-const MaxWindow = 256 << 10
+// MaxWindow is the number of bytes that one call of Run may read, and so a
+// bound on its time, for code cannot be preempted: each field takes a byte at least, and a
+// few steps however long it is. The worst case is some tens of microseconds.
+const MaxWindow = 16 << 10
 
 // Swap copies n numbers of size bytes, 2, 4 or 8, and swaps the bytes of each.
 type Swap func(size int, dst, src mem.Pointer, n int)

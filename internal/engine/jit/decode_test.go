@@ -1,16 +1,20 @@
 package jit
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/internal/engine"
+	"github.com/thrum-rpc/thrum/internal/engine/interp"
 	"github.com/thrum-rpc/thrum/internal/engine/jit/asm"
 	"github.com/thrum-rpc/thrum/internal/engine/jit/disasm"
 	"github.com/thrum-rpc/thrum/internal/engine/jit/isa/amd64"
 	"github.com/thrum-rpc/thrum/internal/engine/jit/isa/arm64"
+	"github.com/thrum-rpc/thrum/internal/execmem"
+	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -100,5 +104,45 @@ func TestWhatDoesNotPayIsLeftToTheInterpreter(t *testing.T) {
 	prog.Procs[0].Union = true
 	if o.CheckUnion = true; decodeProgram(amd64.New(amd64.Features{}), prog, o, 1) != nil {
 		t.Error("code is made for a union whose fields are counted")
+	}
+}
+
+// Code cannot be preempted, so that one entry is bounded by the window that it
+// is given, however many fields stand there.
+func TestAnEntryReadsAWindowAtMost(t *testing.T) {
+	needsMachine(t)
+	m, prog := newMachine(), sampleDecode()
+	b := bytes.Repeat([]byte{byte(thriftwire.Bool), 0, 2, 1}, 100_000)
+	b = append(b, byte(thriftwire.I64), 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0)
+	o := engine.DecodeOptions{MaxContainer: 1000, MaxBytes: len(b), MaxDepth: 10, Pool: engine.NewPool(0)}
+	made := decodeProgram(m, prog, o, 1)
+	text, err := m.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := execmem.New(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	assist := made.procs[0].assist(m, code)
+	run, entries := assist.Run, 0
+	assist.Run = func(op int, w *interp.Window, base, in mem.Pointer) bool {
+		entries++
+		done := run(op, w, base, in)
+		if w.State[interp.Length] > interp.MaxWindow || w.State[interp.Taken] > w.State[interp.Length] {
+			t.Errorf("an entry has read %d bytes of %d", w.State[interp.Taken], w.State[interp.Length])
+		}
+		return done
+	}
+	d, err := interp.Engine{}.Assisted(prog, &engine.Binding{Slots: make([]engine.Slot, 1)}, o, []*interp.Assist{assist, nil}, interp.Bulk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := make([]uint64, 16) // the struct's memory; no field of it that is read here is a pointer
+	if n, err := d.Decode(b, mem.Data(v), nil); err != nil || n != len(b) || v[0] != 7 || v[1] != 1 {
+		t.Fatalf("read %d of %d bytes: %v, %v", n, len(b), v[:2], err)
+	}
+	if least := len(b) / interp.MaxWindow; entries < least || entries > 2*least {
+		t.Errorf("%d entries for %d windows", entries, least)
 	}
 }
