@@ -148,7 +148,7 @@ func (cc *clientConn) queueFrame(buf *buffer) bool {
 func (cc *clientConn) writable() <-chan struct{} {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
-	if cc.frames.size <= maxUnsent || cc.err != nil {
+	if cc.frames.size <= maxShared || cc.err != nil {
 		return nil
 	}
 	if cc.drained == nil {
@@ -159,7 +159,7 @@ func (cc *clientConn) writable() <-chan struct{} {
 
 // wakeStreams wakes the streams that wait until the server has read. cc.mu is held.
 func (cc *clientConn) wakeStreams() {
-	if cc.drained != nil && (cc.frames.size <= maxUnsent || cc.err != nil) {
+	if cc.drained != nil && (cc.frames.size <= maxShared || cc.err != nil) {
 		close(cc.drained)
 		cc.drained = nil
 	}

@@ -113,6 +113,8 @@ type serverConn struct {
 	// Of tRPC.
 	streaming map[uint32]*trpcWire // streams that have not ended
 	handlers  int                  // of streams that run
+	turns     uint64               // that there were
+	spoke     uint64               // and in which the only stream has last written by itself
 	drained   chan struct{}        // closed when the client has read enough for streams to go on; nil if none waits
 
 	// Of the exchange of one message over HTTP, which is a connection of its own: see serverhttp.go.
@@ -349,6 +351,7 @@ func (c *serverConn) beginTurn() {
 	}
 	c.mu.Lock()
 	c.inTurn = true
+	c.turns++
 	c.mu.Unlock()
 }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -371,8 +372,12 @@ func (c *serverConn) kick() {
 		return
 	}
 	c.writing = true
-	if c.inFlight > 0 || c.handlers > 0 {
+	if c.inFlight > 0 || c.handlers > 0 && !c.streamAlone() {
+		streams := c.handlers > 0
 		go func() {
+			if streams {
+				runtime.Gosched() // the handlers that have just got a message answer it by this write
+			}
 			c.mu.Lock()
 			c.flush(true)
 			c.mu.Unlock()
@@ -380,6 +385,16 @@ func (c *serverConn) kick() {
 		return
 	}
 	c.flush(false)
+}
+
+// streamAlone reports whether the only stream, without calls, has its turn
+// after the client's: nothing is likely to join what it sends. c.mu is held.
+func (c *serverConn) streamAlone() bool {
+	if c.handlers > 1 || c.spoke == c.turns {
+		return false
+	}
+	c.spoke = c.turns
+	return true
 }
 
 // flush writes what is queued until nothing is. c.mu is held, and let go

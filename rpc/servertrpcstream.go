@@ -224,7 +224,7 @@ func (c *serverConn) queueFrame(buf *buffer) bool {
 func (c *serverConn) writable() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unsent <= maxUnsent || c.dead {
+	if c.unsent <= maxShared || c.dead {
 		return nil
 	}
 	if c.drained == nil {
@@ -235,7 +235,7 @@ func (c *serverConn) writable() <-chan struct{} {
 
 // wakeStreams wakes the streams that wait until the client has read. c.mu is held.
 func (c *serverConn) wakeStreams() {
-	if c.drained != nil && (c.unsent <= maxUnsent || c.dead) {
+	if c.drained != nil && (c.unsent <= maxShared || c.dead) {
 		close(c.drained)
 		c.drained = nil
 	}

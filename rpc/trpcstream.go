@@ -42,6 +42,18 @@ func (s *MessageStream) Recv(ctx context.Context, read func(body []byte) error) 
 	})
 }
 
+// RecvOwn waits for a message and returns it, which is the caller's. Errors are those of Recv.
+func (s *MessageStream) RecvOwn(ctx context.Context) (body []byte, err error) {
+	if s.packing == trpc.None {
+		return s.Stream.RecvOwn(ctx)
+	}
+	err = s.Recv(ctx, func(b []byte) error {
+		body = b // which nobody else has: it was decompressed for this
+		return nil
+	})
+	return body, err
+}
+
 // trpcQueue is the connection of a stream.
 type trpcQueue interface {
 	newFrame() *buffer
@@ -51,8 +63,12 @@ type trpcQueue interface {
 	forgetStream(w *trpcWire)
 }
 
-// maxUnsent is how many bytes may wait to be written before a stream waits, too.
-const maxUnsent = 256 << 10
+// maxUnsent is how many bytes may wait to be written before a stream waits,
+// too, where it has a queue of its own; maxShared where streams share their connection's.
+const (
+	maxUnsent = 256 << 10
+	maxShared = 4 << 20
+)
 
 // trpcWire sends the frames of a stream.
 type trpcWire struct {

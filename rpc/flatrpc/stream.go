@@ -1,7 +1,6 @@
 package flatrpc
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +26,10 @@ type Receiver[P any] struct {
 // the other side has sent its last one; other errors are the stream's outcome, or
 // why it ended without one. A message that is refused is a [*rpc.StatusError].
 func (r *Receiver[P]) Recv() (P, error) {
-	var message []byte
-	err := r.s.Recv(r.s.Context(), func(body []byte) (err error) {
-		message, err = r.check(rpc.Message{Type: r.s.Type, Body: bytes.Clone(body)})
-		return err
-	})
+	message, err := r.s.RecvOwn(r.s.Context())
+	if err == nil {
+		message, err = r.check(rpc.Message{Type: r.s.Type, Body: message})
+	}
 	if err != nil {
 		var none P
 		return none, err
@@ -44,14 +42,37 @@ func (r *Receiver[P]) Recv() (P, error) {
 type Sender struct {
 	s *rpc.MessageStream
 	m *method // of a server, nil on a client
+
+	// Of a client.
+	lent  *flatbuf.Builder // that NewBuilder has returned last
+	spare bool             // and that Send has got back
 }
+
+// keptSpare is the memory in bytes of the largest builder that a stream keeps.
+const keptSpare = 64 << 10
 
 // NewBuilder returns an empty Builder for a message to send, which Send gives back.
 func (s *Sender) NewBuilder() *flatbuf.Builder {
-	if s.m == nil {
-		return new(flatbuf.Builder)
+	switch {
+	case s.m != nil:
+		return s.m.builders.Get()
+	case !s.spare:
+		s.lent = new(flatbuf.Builder)
 	}
-	return s.m.builders.Get()
+	s.spare = false
+	return s.lent
+}
+
+// done takes the builder of a message back that has been sent, or cannot be.
+func (s *Sender) done(b *flatbuf.Builder) {
+	if b != s.lent {
+		b.Release()
+		return
+	}
+	b.Reset()
+	if s.spare = cap(b.Bytes) <= keptSpare; !s.spare {
+		s.lent = nil
+	}
 }
 
 // Send sends the finished message of b, once the other side has room for it. b is
@@ -60,12 +81,12 @@ func (s *Sender) Send(b *flatbuf.Builder) error {
 	if b == nil {
 		return errNoReply
 	}
-	defer b.Release()
+	defer s.done(b)
 	message := b.FinishedBytes()
+	if s.s.Type == transport.FlatBuffers {
+		return s.s.SendBytes(s.s.Context(), message)
+	}
 	return s.s.Send(s.s.Context(), func(dst []byte) ([]byte, error) {
-		if s.s.Type == transport.FlatBuffers {
-			return append(dst, message...), nil
-		}
 		return s.m.converters[s.s.Type].AppendBody(dst, message)
 	})
 }
@@ -80,7 +101,7 @@ func streamMethod[T any, P Table[T]](m *method, usable bool, serve func(ctx cont
 		if err := m.serves(s.Type); err != nil {
 			return err
 		}
-		return serve(ctx, &Receiver[P]{s, m.request, root[T, P]}, &Sender{s, m})
+		return serve(ctx, &Receiver[P]{s, m.request, root[T, P]}, &Sender{s: s, m: m})
 	}
 	return out
 }
@@ -215,7 +236,7 @@ func OpenServerStream[T any, P Table[T]](ctx context.Context, c rpc.MessageCalle
 	if err != nil {
 		return nil, err
 	}
-	err = d.Sender.s.Send(ctx, func(dst []byte) ([]byte, error) { return append(dst, req.FinishedBytes()...), nil })
+	err = d.Sender.s.SendBytes(ctx, req.FinishedBytes())
 	if err == nil {
 		err = d.CloseSend()
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"time"
@@ -63,17 +64,36 @@ func (m message) release() {
 // it returns. An error of read is returned as it is. [io.EOF] says that the peer has closed
 // regularly; errors are explained in the package's documentation. When ctx ends first, no message was taken.
 func (s *Stream) Recv(ctx context.Context, read func(b []byte) error) error {
+	m, err := s.next(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.release()
+	return read(m.b)
+}
+
+// RecvOwn waits for a message and returns it; it is the caller's. Errors are those of Recv.
+func (s *Stream) RecvOwn(ctx context.Context) ([]byte, error) {
+	m, err := s.next(ctx)
+	if err != nil || m.owner == nil {
+		return m.b, err
+	}
+	defer m.release()
+	return bytes.Clone(m.b), nil
+}
+
+// next waits for a message.
+func (s *Stream) next(ctx context.Context) (message, error) {
 	for {
 		m, credit, ok, err := s.take()
 		if err != nil {
-			return err
+			return m, err
 		}
 		if ok {
 			if credit > 0 {
 				s.wire.SendCredit(credit)
 			}
-			defer m.release()
-			return read(m.b)
+			return m, nil
 		}
 		select {
 		case <-s.arrived:
@@ -81,7 +101,7 @@ func (s *Stream) Recv(ctx context.Context, read func(b []byte) error) error {
 			s.contextEnded()
 		case <-ctx.Done():
 			if s.ctx.Err() == nil {
-				return errorOf(context.Cause(ctx))
+				return m, errorOf(context.Cause(ctx))
 			}
 		}
 	}
@@ -209,7 +229,7 @@ func (s *Stream) RecvHeader() Metadata {
 	return s.header
 }
 
-// OnData takes a message, which o owns if it is not nil. A peer that sends
+// OnData takes a message, which o owns; without an o it is the stream's for good. A peer that sends
 // beyond the limits has its stream reset.
 func (s *Stream) OnData(b []byte, o Owner) {
 	s.mu.Lock()

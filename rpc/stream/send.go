@@ -73,6 +73,41 @@ func (s *Stream) Send(ctx context.Context, appendTo func(dst []byte) ([]byte, er
 		return err
 	}
 	defer s.unlockSending()
+	s.piece.appendTo = appendTo
+	return s.sendPiece(ctx)
+}
+
+// SendBytes is Send of a message that is given whole. It is the caller's again when SendBytes returns.
+func (s *Stream) SendBytes(ctx context.Context, message []byte) error {
+	if err := s.lockSending(ctx); err != nil {
+		return err
+	}
+	defer s.unlockSending()
+	s.piece.whole = message
+	return s.sendPiece(ctx)
+}
+
+// piece is the message that is being sent: what appends it, or it itself.
+type piece struct {
+	appendTo func([]byte) ([]byte, error)
+	whole    []byte
+	broken   error                        // of appendTo
+	append   func([]byte) ([]byte, error) // the method, made once
+}
+
+// appendMessage appends the message to a wire's buffer.
+func (p *piece) appendMessage(dst []byte) ([]byte, error) {
+	if p.appendTo == nil {
+		return append(dst, p.whole...), nil
+	}
+	out, err := p.appendTo(dst)
+	p.broken = err
+	return out, err
+}
+
+// sendPiece sends the message in s.piece. The token of sending is held.
+func (s *Stream) sendPiece(ctx context.Context) error {
+	defer func() { s.piece.appendTo, s.piece.whole, s.piece.broken = nil, nil, nil }()
 	if err := s.awaitCredit(ctx); err != nil {
 		return err
 	}
@@ -81,13 +116,11 @@ func (s *Stream) Send(ctx context.Context, appendTo func(dst []byte) ([]byte, er
 			return err
 		}
 	}
-	var broken error
-	size, err := s.wire.SendData(func(dst []byte) ([]byte, error) {
-		out, err := appendTo(dst)
-		broken = err
-		return out, err
-	})
-	if broken != nil {
+	if s.piece.append == nil {
+		s.piece.append = s.piece.appendMessage
+	}
+	size, err := s.wire.SendData(s.piece.append)
+	if broken := s.piece.broken; broken != nil {
 		return broken
 	}
 	if err != nil {

@@ -95,6 +95,7 @@ type Stream struct {
 	started time.Time
 	active  atomic.Int64 // when a message last came or went, since started
 	sending chan struct{}
+	piece   piece // of who holds the token of sending
 
 	arrived chan struct{} // holds a token if Recv should look again
 	taken   chan struct{} // if AwaitRoom should
