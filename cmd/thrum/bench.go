@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/thrum-rpc/thrum/internal/load"
@@ -149,11 +148,8 @@ func (f *benchFlags) run(env *environment, args []string) error {
 	}
 	result, err := load.Run(ctx, *c)
 	status.end()
-	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w\nhint: is a server running at %s? --timeout is how long it is waited for", err, args[0])
-	}
 	if err != nil {
-		return err
+		return unanswered(err, args[0])
 	}
 	r := &benchReport{
 		Address: args[0], Dialect: f.dialect, Protocol: f.protocol, Compress: f.compress,

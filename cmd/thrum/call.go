@@ -74,11 +74,11 @@ func call(env *environment, args []string, o *callOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(env.ctx, o.timeout)
 	defer cancel()
-	client, err := dial(ctx, args[0], options)
-	if err != nil {
+	if _, _, err := networkOf(args[0]); err != nil {
 		return err
 	}
-	defer client.Close()
+	client := &lateCaller{address: args[0], options: options}
+	defer client.close()
 	caller := rpc.Caller(client)
 	if o.multiplexed {
 		caller = rpc.Multiplexed(client, service.Name())
@@ -93,10 +93,33 @@ func call(env *environment, args []string, o *callOptions) error {
 		return fmt.Errorf("%w\nhint: the server may speak another dialect, such as --dialect=unframed", err)
 	}
 	if err != nil || result == nil {
-		return err
+		return unanswered(err, args[0])
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", result)
 	return err
+}
+
+// lateCaller connects for its first call, so that what is wrong with the arguments is said
+// whether there is a server or not.
+type lateCaller struct {
+	address string
+	options []rpc.ClientOption
+	client  *rpc.Client
+}
+
+func (c *lateCaller) Invoke(ctx context.Context, call *rpc.Invocation) (err error) {
+	if c.client == nil {
+		if c.client, err = dial(ctx, c.address, c.options); err != nil {
+			return err
+		}
+	}
+	return c.client.Invoke(ctx, call)
+}
+
+func (c *lateCaller) close() {
+	if c.client != nil {
+		c.client.Close()
+	}
 }
 
 // callInput returns the arguments as JSON.

@@ -69,7 +69,7 @@ func callFlat(env *environment, args []string, o *callOptions) error {
 	defer cancel()
 	client, err := rpc.DialMessages(ctx, network, address, options...)
 	if err != nil {
-		return err
+		return unanswered(err, args[0])
 	}
 	defer client.Close()
 	err = exchange(ctx, env, client, method, args[2:])

@@ -3,6 +3,11 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema/evolution"
@@ -12,20 +17,22 @@ import (
 
 func checkCommand() *command {
 	return &command{
-		name: "check", args: "FILE… [--against OLD] [-I dir]…",
+		name: "check", args: "FILE|DIR... [--against OLD] [-I dir]",
 		summary: "validate Thrift, FlatBuffers and Protobuf IDL and show what is wrong with it",
 		help: "Reads the files and what they include; those named .proto are Protobuf, those\n" +
-			"named .fbs or .bfbs FlatBuffers. What is wrong is shown with its source line;\n" +
+			"named .fbs or .bfbs FlatBuffers. Of a directory it reads all .thrift, .fbs and .proto\n" +
+			"files below, with includes searched in the directory, too. What is wrong is shown with its source line;\n" +
 			"the exit code is 1 if there is an error, warnings alone leave it at 0.\n" +
 			"--against compares FILE to an older form of it: what breaks messages or callers of the\n" +
 			"old one is an error, what only changes names and generated code a warning.",
 		examples: []string{
 			"thrum check shop.thrift parcels.thrift -I include",
+			"thrum check idl",
 			"thrum check --against v1/shop.fbs v2/shop.fbs",
 		},
-		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
-			dirs := includeFlag(fs)
-			against := fs.String("against", "", "compare to this older `file`")
+		setup: func(flags *flag.FlagSet) func(*environment, []string) error {
+			dirs := includeFlag(flags)
+			against := flags.String("against", "", "compare to this older `file`")
 			return func(env *environment, args []string) error {
 				if *against != "" {
 					return checkAgainst(env, args, *against, *dirs)
@@ -38,7 +45,11 @@ func checkCommand() *command {
 
 func check(env *environment, files, dirs []string) error {
 	if len(files) == 0 {
-		return usageError("a file is missing")
+		return usageError("a file or directory is missing")
+	}
+	files, dirs, err := expanded(files, dirs)
+	if err != nil {
+		return err
 	}
 	// Several files may include the same one, whose findings are shown once.
 	seen := make(map[string]bool)
@@ -52,7 +63,42 @@ func check(env *environment, files, dirs []string) error {
 			}
 		}
 	}
-	return summary(env, all, count(len(files), "file")+" checked")
+	if err := summary(env, all, count(len(files), "file")+" checked"); err != nil {
+		return withHint(err, env.stderr, files[0])
+	}
+	return nil
+}
+
+// expanded returns the files, those below directories in their place, and where includes are
+// searched.
+func expanded(paths, dirs []string) (files, include []string, err error) {
+	include = dirs
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			files = append(files, path)
+			continue
+		}
+		include = append(slices.Clip(include), path)
+		n := len(files)
+		err := filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && name != path && strings.HasPrefix(d.Name(), "."):
+				return filepath.SkipDir
+			case !d.IsDir() && (strings.HasSuffix(name, ".thrift") || strings.HasSuffix(name, ".fbs") || isProto(name)):
+				files = append(files, name)
+			}
+			return nil
+		})
+		if err == nil && len(files) == n {
+			err = fmt.Errorf("no .thrift, .fbs or .proto file below %s", path)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return files, include, nil
 }
 
 // checkAgainst compares a file to an older one.

@@ -44,8 +44,8 @@ type command struct {
 // commands lists the subcommands in the order of the help.
 func commands() []*command {
 	return []*command{
-		demoCommand(), callCommand(), benchCommand(), checkCommand(), genCommand(), newCommand(), convertCommand(),
-		inspectCommand(), versionCommand(),
+		demoCommand(), newCommand(), genCommand(), checkCommand(), callCommand(), gatewayCommand(), benchCommand(),
+		inspectCommand(), convertCommand(), completionCommand(), versionCommand(),
 	}
 }
 
@@ -67,6 +67,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		return runHelp(env, args[1:])
+	case "-v", "-version", "--version":
+		args[0] = "version"
 	}
 	c := find(args[0])
 	if c == nil {
@@ -178,11 +180,11 @@ func runHelp(env *environment, args []string) int {
 }
 
 func printOverview(w io.Writer) {
-	fmt.Fprint(w, "thrum serves, calls, checks and generates Thrift services.\n\nusage: thrum COMMAND [arguments]\n\n")
+	fmt.Fprint(w, "thrum checks IDL of Thrift and FlatBuffers, generates Go from it, and serves and calls its services.\n\nusage: thrum COMMAND [arguments]\n\n")
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.summary)
+		fmt.Fprintf(w, "  %-10s %s\n", c.name, c.summary)
 	}
-	fmt.Fprint(w, "  help     show this, or the help of a command\n\n"+
+	fmt.Fprint(w, "  help       show this, or the help of a command\n\n"+
 		"The exit code is 0 if all went well, 1 if not, 2 if the command line makes no sense.\n")
 }
 
@@ -204,11 +206,7 @@ func (c *command) printHelp(w io.Writer) {
 			any = true
 		}
 		kind, text := flag.UnquoteUsage(f)
-		dashes := "--"
-		if len(f.Name) == 1 {
-			dashes = "-"
-		}
-		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace(dashes+f.Name+" "+kind), text)
+		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace(dashed(f.Name)+" "+kind), text)
 		if f.DefValue != "" && f.DefValue != "false" {
 			fmt.Fprintf(w, " (default %s)", f.DefValue)
 		}
@@ -217,6 +215,14 @@ func (c *command) printHelp(w io.Writer) {
 	if len(c.examples) > 0 {
 		fmt.Fprintf(w, "\nexamples:\n  %s\n", strings.Join(c.examples, "\n  "))
 	}
+}
+
+// dashed returns a flag as it is written.
+func dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // listFlag is a flag that may be given several times.

@@ -1,10 +1,15 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
+	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
 	"net"
 	"strings"
+	"syscall"
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
@@ -37,17 +42,17 @@ const dialectHelp = "A dialect is framed, unframed, theader (fbthrift's header t
 	"(CloudWeGo's) or http (POST over HTTP/1.1, to --path); a protocol binary, compact or\n" +
 	"compact-fbthrift; a compression, of theader alone, none, zlib or zstd."
 
-func (s *speech) declare(fs *flag.FlagSet) {
-	fs.StringVar(&s.dialect, "dialect", "", "how messages travel: a `dialect` (default framed)")
-	fs.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
-	fs.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
-	fs.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
-	fs.StringVar(&s.path, "path", "/", "of http, the `path` to post to")
-	fs.BoolVar(&s.tls.on, "tls", false, "speak inside TLS")
-	fs.StringVar(&s.tls.files.CA, "tls-ca", "", "with --tls, the `file` of the authorities to trust instead of the system's, as PEM")
-	fs.StringVar(&s.tls.files.Cert, "tls-cert", "", "with --tls, the `file` of the certificate to show, as PEM")
-	fs.StringVar(&s.tls.files.Key, "tls-key", "", "with --tls, the `file` of its private key, as PEM")
-	fs.StringVar(&s.tls.name, "tls-name", "", "with --tls, the `name` that the server's certificate must have (default the host of ADDRESS)")
+func (s *speech) declare(flags *flag.FlagSet) {
+	flags.StringVar(&s.dialect, "dialect", "", "how messages travel: a `dialect` (default framed)")
+	flags.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
+	flags.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
+	flags.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
+	flags.StringVar(&s.path, "path", "/", "of http, the `path` to post to")
+	flags.BoolVar(&s.tls.on, "tls", false, "speak inside TLS")
+	flags.StringVar(&s.tls.files.CA, "tls-ca", "", "with --tls, the `file` of the authorities to trust instead of the system's, as PEM")
+	flags.StringVar(&s.tls.files.Cert, "tls-cert", "", "with --tls, the `file` of the certificate to show, as PEM")
+	flags.StringVar(&s.tls.files.Key, "tls-key", "", "with --tls, the `file` of its private key, as PEM")
+	flags.StringVar(&s.tls.name, "tls-name", "", "with --tls, the `name` that the server's certificate must have (default the host of ADDRESS)")
 }
 
 // config returns the configuration of a client of the server at an address, nil
@@ -143,6 +148,14 @@ func httpHost(address string) string {
 		return "localhost"
 	}
 	return address
+}
+
+// unanswered adds a hint to an error that comes where no server answers at an address.
+func unanswered(err error, address string) error {
+	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w\nhint: is a server running at %s? --timeout is how long it is waited for", err, address)
+	}
+	return err
 }
 
 // networkOf splits an address of the command line: unix:PATH or host:port.

@@ -5,7 +5,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -24,11 +26,52 @@ func loadThrift(stderr io.Writer, path string, dirs []string) (*schema.File, err
 	if path == "" {
 		return nil, usageError("--idl is missing: it names the .thrift file")
 	}
-	if isFBS(path) {
+	if isFBS(path) || isProto(path) {
 		return nil, foreign(path)
 	}
 	f, list := thriftidl.Load(path, thriftidl.IncludeDirs(dirs...))
-	return f, shown(stderr, list)
+	if list.Err() != nil && !strings.HasSuffix(path, ".thrift") { // it may be no IDL at all
+		list = list[:min(len(list), 3)]
+	}
+	return f, withHint(shown(stderr, list), stderr, path)
+}
+
+// withHint returns err and, if IDL of that path was refused for what the path may be to blame
+// for, says so on stderr.
+func withHint(err error, stderr io.Writer, path string) error {
+	if err != errReported {
+		return err
+	}
+	_, statErr := os.Stat(path)
+	switch ext := filepath.Ext(path); {
+	case errors.Is(statErr, fs.ErrNotExist):
+		if near := nearFile(path); near != "" {
+			fmt.Fprintf(stderr, "hint: did you mean %s?\n", near)
+		}
+	case statErr == nil && ext != ".thrift" && !isFBS(path) && !isProto(path):
+		fmt.Fprintf(stderr, "hint: %s was read as Thrift IDL, whose files end in .thrift\n", path)
+	}
+	return err
+}
+
+// nearFile returns the file of IDL whose name is nearest to that of a path that is not there,
+// or "" if none is near.
+func nearFile(path string) string {
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, e := range entries {
+		if name := e.Name(); !e.IsDir() && (strings.HasSuffix(name, ".thrift") || isFBS(name) || isProto(name)) {
+			names = append(names, name)
+		}
+	}
+	near := diag.Nearest(filepath.Base(path), names)
+	if near == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(path), near)
 }
 
 // loadFlat reads schemas of FlatBuffers, in text or binary form; of the latter one
@@ -48,12 +91,16 @@ func loadFlat(stderr io.Writer, paths, dirs []string) ([]*schema.File, error) {
 		return []*schema.File{f}, shown(stderr, list)
 	}
 	files, list := fbsidl.LoadAll(paths, fbsidl.IncludeDirs(dirs...))
-	return files, shown(stderr, list)
+	return files, withHint(shown(stderr, list), stderr, paths[0])
 }
 
-// foreign is the error of a command that has no use for FlatBuffers IDL.
+// foreign is the error of a command that has no use for IDL of another language than Thrift.
 func foreign(path string) error {
-	return usageError(path + " is FlatBuffers IDL, of which this command knows nothing")
+	language := "FlatBuffers"
+	if isProto(path) {
+		language = "Protobuf"
+	}
+	return usageError(path + " is " + language + " IDL, of which this command knows nothing")
 }
 
 // shown shows errors of IDL on stderr and returns errReported if there are any.
@@ -103,9 +150,9 @@ type methodFlags struct {
 	dirs *listFlag
 }
 
-func (f *methodFlags) declare(fs *flag.FlagSet) {
-	f.dirs = includeFlag(fs)
-	fs.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files; to call, a .fbs or .bfbs file too")
+func (f *methodFlags) declare(flags *flag.FlagSet) {
+	f.dirs = includeFlag(flags)
+	flags.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files; to call, a .fbs or .bfbs file too")
 }
 
 // find finds Service.method.
@@ -125,7 +172,7 @@ func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *sch
 func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, error) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 {
-		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
+		return nil, nil, noMethod(name, withIncludes(f))
 	}
 	service, method := name[:at], name[at+1:]
 	s := findService(f, service)
@@ -139,13 +186,36 @@ func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, e
 	return s, m, nil
 }
 
+// noMethod is the error of a name without a dot; what it can mean in files it says.
+func noMethod(name string, files []*schema.File) error {
+	var methods []string
+	for _, f := range files {
+		for _, s := range f.Services() {
+			methods = append(methods, methodNames(s)...)
+		}
+	}
+	near := diag.Nearest(name, methods)
+	if slices.Contains(methods, name) {
+		near = name
+	}
+	var full []string
+	for _, f := range files {
+		for _, s := range f.Services() {
+			if s.Method(near) != nil {
+				full = append(full, s.Name()+"."+near)
+			}
+		}
+	}
+	text := fmt.Sprintf("%q is no Service.method", name)
+	if len(full) > 0 {
+		text += "; did you mean " + strings.Join(full, " or ") + "?"
+	}
+	return usageError(text)
+}
+
 // findBelow finds Service.method in the files of a directory. Where several have
 // the service, its file stands before it: v2/shop.thrift:Shop.get.
 func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schema.Service, *schema.Method, error) {
-	at := strings.LastIndexByte(name, '.')
-	if at < 0 {
-		return nil, nil, usageError(fmt.Sprintf("%q is no Service.method", name))
-	}
 	source, err := idl.Open(idl.Dir(dir, thriftidl.IncludeDirs(dirs...)))
 	var list diag.List
 	if errors.As(err, &list) {
@@ -153,6 +223,10 @@ func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schem
 	}
 	if err != nil {
 		return nil, nil, err
+	}
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
+		return nil, nil, noMethod(name, source.Set().Files())
 	}
 	s, err := source.Set().Service(name[:at])
 	if err != nil {

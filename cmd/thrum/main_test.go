@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -106,6 +107,14 @@ func TestMistypedNamesGetASuggestion(t *testing.T) {
 		append([]string{"", "call", "localhost:1", "Shp.search"}, idl...),
 		append([]string{"", "call", "localhost:1", "Shop.serach"}, idl...),
 		append([]string{"", "call", "localhost:1", "Shop.everythingElse"}, idl...),
+		append([]string{"", "call", "localhost:1", "search"}, idl...),
+		append([]string{"", "call", "localhost:1", "serach"}, idl...),
+		[]string{"", "call", "localhost:1", "search", "--idl", "examples/shop"},
+		append([]string{"", "call", "localhost:1", "Shop.getBook", `{"id": "one"}`}, idl...),
+		[]string{"", "call", "localhost:1", "Shop.getBook", "--idl", "examples/shop/shop.thrif"},
+		[]string{"", "check", "examples/shop/shp.thrift"},
+		[]string{"", "gen", "LICENSE", "-o", "out"},
+		[]string{"", "gen", "x.proto", "-o", "out"},
 		[]string{"", "convert", "--from", "jsn", "--to", "binary"},
 		append([]string{"", "call", "localhost:1", "Shop.search", "--dialect", "ttheadre"}, idl...),
 		append([]string{"", "bench", "localhost:1", "--method", "Shop.serach"}, idl...),
@@ -117,6 +126,52 @@ func TestMistypedNamesGetASuggestion(t *testing.T) {
 		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--json", `{"ide": {{seq}}}`}, idl...),
 		append([]string{"", "bench", "localhost:1", "--method", "Shop.getBook", "--dialect", "htpp"}, idl...),
 	))
+}
+
+func TestTheVersionIsWhatOneAsksForByHabit(t *testing.T) {
+	want, _ := expect(t, exitOK, "version")
+	for _, flag := range []string{"-v", "-version", "--version"} {
+		if got, _ := expect(t, exitOK, flag); got != want {
+			t.Errorf("%s: got %q, want %q", flag, got, want)
+		}
+	}
+}
+
+func TestCallAsksWhetherAServerRuns(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	dir := t.TempDir()
+	placeFile(t, filepath.Join(dir, "a.fbs"), "table A {} rpc_service S { Get(A):A; }")
+	for _, args := range [][]string{{"Shop.ping", "--idl", shopIDL}, {"S.Get", "--idl", filepath.Join(dir, "a.fbs")}} {
+		_, stderr := expect(t, exitFailed, append([]string{"call", l.Addr().String()}, args...)...)
+		if !strings.Contains(stderr, "hint: is a server running at "+l.Addr().String()) {
+			t.Errorf("%v: got %q", args, stderr)
+		}
+	}
+}
+
+func TestCheckReadsDirectories(t *testing.T) {
+	dir := t.TempDir()
+	placeFile(t, filepath.Join(dir, "a.thrift"), `include "sub/b.thrift"`)
+	placeFile(t, filepath.Join(dir, "sub", "b.thrift"), `include "a2.thrift"`) // found in the directory
+	placeFile(t, filepath.Join(dir, "a2.thrift"), "struct S {}")
+	placeFile(t, filepath.Join(dir, "c.fbs"), "table T { n: int; }")
+	placeFile(t, filepath.Join(dir, ".hidden", "d.fbs"), "wrong")
+	placeFile(t, filepath.Join(dir, "e.txt"), "wrong")
+	out, _ := expect(t, exitOK, "check", dir)
+	if out != "4 files checked: 0 errors, 0 warnings\n" {
+		t.Errorf("got %q", out)
+	}
+	placeFile(t, filepath.Join(dir, "f.proto"), "wrong")
+	if out, _ := expect(t, exitFailed, "check", dir); !strings.Contains(out, "f.proto:1:") {
+		t.Errorf("got %q", out)
+	}
+	if _, stderr := expect(t, exitFailed, "check", t.TempDir()); !strings.Contains(stderr, "no .thrift, .fbs or .proto file below") {
+		t.Errorf("got %q", stderr)
+	}
 }
 
 func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
