@@ -15,6 +15,9 @@
 // testdata/fbthrift.txt holds what its clients send, written by hand byte by
 // byte, and what a server answers.
 //
+// FlatBuffers' Python library reads what we write and the reverse
+// (flatpython_test.go, python/flat.py), on the schema with a field of every kind.
+//
 // flatc is the oracle for FlatBuffers: it accepts and refuses the same schemas as
 // idl/fbsidl, its binary schemas say the same, and --conform finds what
 // schema/evolution finds.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the interoperation tests run: Apache Thrift's Python library in
+# Installs what the interoperation tests run: Apache Thrift's and FlatBuffers' Python libraries in
 # a virtual environment, its Java and Node libraries with what those need, and
 # flatc with its C++ headers and FlatBuffers' own schemas. They go to the user's
 # cache directory, where peers_test.go and the tests of flatbuf look for them. The
