@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode/flatjson"
+	"github.com/thrum-rpc/thrum/transcode/flatproto"
 )
 
 // This file holds methods and the calls of clients.
@@ -25,6 +27,7 @@ type Method struct {
 type part struct {
 	def      *schema.StructDef
 	json     *flatjson.Converter
+	proto    *flatproto.Converter // nil if Protobuf cannot say what the message says
 	verifier *flatbuf.Verifier
 }
 
@@ -59,6 +62,9 @@ func newPart(t *schema.Type, opts []flatjson.Option) (*part, error) {
 		return nil, err
 	}
 	// What arrives is verified before it is converted.
+	if p.proto, err = flatproto.New(def, flatproto.Trusted()); err != nil && diag.CodeOf(err) != diag.Unsupported {
+		return nil, err
+	}
 	p.json, err = flatjson.New(def, append(opts[:len(opts):len(opts)], flatjson.Trusted())...)
 	return p, err
 }

@@ -27,7 +27,7 @@ type StreamHandler func(ctx context.Context, m *schema.Method, s *Stream) error
 
 // Serve makes a service whose unary methods are run by one handler and those that
 // stream by another; methods whose handler is nil are left out. Clients may send
-// FlatBuffers or JSON. opts say how the JSON is.
+// FlatBuffers, JSON, or Protobuf as package flatproto has it. opts say how the JSON is.
 func Serve(s *schema.Service, unary Handler, streams StreamHandler, opts ...flatjson.Option) (*rpc.Service, error) {
 	if unary == nil {
 		return serve(s, nil, streams, opts)
@@ -66,13 +66,16 @@ func serve(s *schema.Service, unary func(context.Context, *Method, *root, *flatb
 		if err != nil {
 			return nil, err
 		}
-		json := flatrpc.AcceptJSON(m.send.json, m.recv.json)
+		accept := []flatrpc.Option{flatrpc.AcceptJSON(m.send.json, m.recv.json)}
+		if m.send.proto != nil && m.recv.proto != nil {
+			accept = append(accept, flatrpc.AcceptProtobuf(m.send.proto, m.recv.proto))
+		}
 		switch {
 		case def.Stream() != nil && streams != nil:
 			out.Methods = append(out.Methods, flatrpc.Bidi(def.Name(), m.send.verifier,
 				func(ctx context.Context, in *flatrpc.Receiver[*root], send *flatrpc.Sender) error {
 					return streams(ctx, def, &Stream{in: in, out: send, recv: m.send, send: m.recv})
-				}, json))
+				}, accept...))
 		case def.Stream() == nil && unary != nil:
 			out.Methods = append(out.Methods, flatrpc.Unary(def.Name(), m.send.verifier,
 				func(ctx context.Context, req *root) (*flatbuf.Builder, error) {
@@ -81,7 +84,7 @@ func serve(s *schema.Service, unary func(context.Context, *Method, *root, *flatb
 						return b, err
 					}
 					return b, nil
-				}, json))
+				}, accept...))
 		}
 	}
 	return out, nil

@@ -57,9 +57,30 @@ func AcceptJSON(req MessageReader, reply JSONWriter) Option {
 	return Accept(transport.JSON, jsonConverter{req, reply})
 }
 
-// MessageReader makes messages of JSON. It is safe for concurrent use.
+// AcceptProtobuf makes a method serve Protobuf too. Requests are converted by req and
+// replies by reply, such as the Converters of package flatproto for the two messages. Over gRPC the plain content type
+// application/grpc means Protobuf then.
+func AcceptProtobuf(req MessageReader, reply BodyWriter) Option {
+	return Accept(transport.Protobuf, protobufConverter{req, reply})
+}
+
+// BodyWriter makes Protobuf of messages. It is safe for concurrent use.
+type BodyWriter interface {
+	AppendBody(dst, message []byte) ([]byte, error)
+}
+
+type protobufConverter struct {
+	MessageReader
+	reply BodyWriter
+}
+
+func (c protobufConverter) AppendBody(dst, message []byte) ([]byte, error) {
+	return c.reply.AppendBody(dst, message)
+}
+
+// MessageReader makes messages of bodies in another format. It is safe for concurrent use.
 type MessageReader interface {
-	AppendMessage(dst, json []byte) ([]byte, error)
+	AppendMessage(dst, body []byte) ([]byte, error)
 }
 
 // JSONWriter makes JSON of messages. It is safe for concurrent use.
