@@ -101,6 +101,51 @@ func TestArenaCarriesNothingToTheNextMessage(t *testing.T) {
 	}
 }
 
+// fragile's defaults can be told to panic.
+type fragile struct {
+	Names []string `frugal:"1,default,list<string>"`
+	Inner *fragile `frugal:"2,optional,fragile"`
+	Kind  int32    `frugal:"3,default,i32"`
+}
+
+var fragileBreaks bool
+
+func (f *fragile) InitDefault() {
+	if fragileBreaks {
+		panic("no defaults today")
+	}
+	f.Kind = 4
+}
+
+func TestArenaServesAgainAfterAPanic(t *testing.T) {
+	c, err := For[fragile]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := fragile{Kind: 1, Names: []string{"a", "b"}, Inner: &fragile{Names: []string{"c"}, Inner: &fragile{Names: []string{}}}}
+	b, err := c.Marshal(&want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := NewArena()
+	for _, breaks := range []bool{false, true, false, true, true, false} {
+		fragileBreaks = breaks
+		var v fragile
+		func() {
+			defer func() {
+				if (recover() != nil) != breaks {
+					t.Error("a panic does not reach the caller")
+				}
+			}()
+			_, err = c.UnmarshalArena(b, &v, a)
+		}()
+		if !breaks && (err != nil || !reflect.DeepEqual(v, want)) {
+			t.Fatalf("got %+v, %v", v, err)
+		}
+		a.Release()
+	}
+}
+
 func TestArenaAllocatesNothingAfterWarmUp(t *testing.T) {
 	c, err := For[record]()
 	if err != nil {

@@ -46,6 +46,8 @@ func (a *Arena) Release() {
 
 // Part is an arena's memory for the types of one decoder.
 type Part struct {
+	// Run is the decoder's own part, as that of a State.
+	Run      any
 	slots    []Slot
 	slabs    []slab // by slot
 	maps     []mapShelf

@@ -71,7 +71,15 @@ func (c *Chunk) reuse(n, size int) []byte {
 
 // Reset takes all kept memory back: nothing that was handed out may be used
 // any more.
-func (c *Chunk) Reset() { c.block, c.used, c.next = nil, 0, 0 }
+func (c *Chunk) Reset() {
+	c.used = 0
+	if c.next != 1 { // else the first block is in use already
+		c.block, c.next = nil, 0
+		if len(c.blocks) > 0 {
+			c.block, c.next = c.blocks[0], 1
+		}
+	}
+}
 
 // Copy returns a copy of b.
 func (c *Chunk) Copy(b []byte) []byte {

@@ -113,6 +113,36 @@ func TestInvariant6ChunksAreAlignedAndHandedOutOnce(t *testing.T) {
 	}
 }
 
+func TestAChunkThatKeepsItsBlocksHandsThemOutAgain(t *testing.T) {
+	c := &Chunk{Size: 64, Keep: true}
+	var before map[*byte]bool
+	for _, sizes := range [][]int{{40, 20, 50, 300, 10}, {40, 20, 50, 300, 10}, {300, 40, 50}, {}, {10}, {64, 300, 60}} {
+		blocks := make(map[*byte]bool)
+		for i, n := range sizes {
+			b := c.Take(n, 1)
+			for k := range b {
+				if b[k] != 0 {
+					t.Fatal("memory is handed out that carries data")
+				}
+				b[k] = 0xff
+			}
+			if text := c.Copy([]byte("x")); i%2 == 0 && string(text) != "x" || len(b) != n {
+				t.Fatalf("asked for %d bytes, got %d, and %q", n, len(b), text)
+			}
+			blocks[&b[0]] = true
+		}
+		if len(sizes) == 5 {
+			for p := range blocks {
+				if before != nil && !before[p] {
+					t.Error("the same requests get other memory")
+				}
+			}
+			before = blocks
+		}
+		c.Reset()
+	}
+}
+
 func TestInvariant7ViewsAgreeWithReflect(t *testing.T) {
 	type named string
 	types := []reflect.Type{

@@ -30,8 +30,8 @@ type decoder struct {
 // failed is the offset that a function returns once run.fault is set.
 const failed = -1
 
-// run is the state of one Decode. Between decodes it rests in a pool, with
-// all but its memory cleared.
+// run is the state of one Decode. Between decodes it rests in a pool or an arena,
+// with all but its memory cleared.
 type run struct {
 	*decoder
 	b     []byte
@@ -52,6 +52,17 @@ type run struct {
 }
 
 func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) {
+	if a != nil {
+		part := a.Part(d, d.slots)
+		r, ok := part.Run.(*run)
+		if !ok {
+			r = &run{decoder: d, chunk: &a.Chunk, arena: part}
+		}
+		part.Run = nil // should setting a default panic, it is lost as one from the pool is
+		n, err := r.decode(b, v)
+		part.Run = r
+		return n, err
+	}
 	s := d.opts.Pool.Get()
 	r, ok := s.Run.(*run)
 	if !ok {
@@ -61,23 +72,21 @@ func (d *decoder) Decode(b []byte, v mem.Pointer, a *engine.Arena) (int, error) 
 	if r.decoder != d {
 		r.decoder = d
 	}
-	r.b = b[:min(len(b), d.opts.MaxBytes)]
-	if a != nil {
-		r.chunk, r.arena = &a.Chunk, a.Part(d, d.slots)
-	}
-	n := r.structure(0, v, 0, d.opts.MaxDepth)
+	n, err := r.decode(b, v)
+	d.opts.Pool.Put(s)
+	return n, err
+}
+
+// decode fills the value at v from the front of b.
+func (d *run) decode(b []byte, v mem.Pointer) (int, error) {
+	d.b = b[:min(len(b), d.opts.MaxBytes)]
+	n := d.structure(0, v, 0, d.opts.MaxDepth)
 	if n >= 0 {
-		// The places are clear again, and each store that is saved saves a write barrier.
-		r.b = nil
-		if a != nil {
-			r.chunk, r.arena = &s.Chunk, nil
-		}
-		d.opts.Pool.Put(s)
+		d.b = nil // the other places are clear again, and each store that is saved saves a write barrier
 		return n, nil
 	}
-	fault := r.fault
-	*r = run{chunk: &s.Chunk, spare: r.spare, window: r.window}
-	d.opts.Pool.Put(s)
+	fault := d.fault
+	*d = run{decoder: d.decoder, chunk: d.chunk, arena: d.arena, spare: d.spare, window: d.window}
 	if fault.Code == diag.UnexpectedEOF && len(b) > d.opts.MaxBytes {
 		fault.Code, fault.Detail = diag.SizeLimit, "longer than the limit of "+plural(d.opts.MaxBytes, "byte")
 	}
