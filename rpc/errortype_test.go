@@ -7,7 +7,21 @@ import (
 	"testing"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
 )
+
+func TestStreamsEndWithTypes(t *testing.T) {
+	for want, err := range map[string]error{
+		"connection_lost": &stream.Error{Code: stream.Lost},
+		"reset":           &stream.Error{Code: stream.Reset, Remote: true, Err: &rpc.ApplicationException{Type: 12007}},
+		"LOADSHEDDING":    &stream.Error{Code: stream.Reset, Err: &rpc.ApplicationException{Type: rpc.LoadShedding}},
+		"timeout":         &stream.Error{Code: stream.DeadlineExceeded, Err: context.DeadlineExceeded},
+	} {
+		if got := rpc.ErrorType(err); got != want {
+			t.Errorf("%v: %q, want %q", err, got, want)
+		}
+	}
+}
 
 func TestErrorTypesAreFew(t *testing.T) {
 	var none *rpc.ApplicationException

@@ -29,7 +29,14 @@
 // On the server the status of the span is an error where the server is at fault: not for calls
 // that were canceled, and not for messages that no server could have answered (unknown methods, arguments
 // that cannot be decoded). error.type tells of these all the same. Calls that are not
-// admitted reach no handler and no interceptor: rpc.Server.Stats counts them.
+// admitted reach no handler and no interceptor: [Watch] measures them.
+//
+// # Streams
+//
+// A stream has one span on each side, from its opening to its end, and is measured like a call. The span tells
+// how many messages went and came, by thrum.messages.sent and thrum.messages.received, since the conventions have no
+// name for that any more; with [Legacy] rpc.client.requests_per_rpc and the like are measured, which they had. [MessageEvents] adds
+// the event of each message.
 //
 // # How a trace crosses the network
 //
@@ -43,7 +50,8 @@
 //
 //	calls := rpc.Intercepted(cluster, rpc.Target{Service: "Shop"}, otelthrum.Interceptor(otelthrum.OverAttempts()))
 //
-// around the cluster and the option [Attempts]("Shop") in it.
+// around the cluster and the option [Attempts]("Shop") in it; for streams there are [StreamInterceptor] and
+// [rpc.InterceptedStreams].
 //
 // What holds the pieces together is the context: a handler passes its own on to
 // the clients that it calls; a callback takes it from its Responder.

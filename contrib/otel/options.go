@@ -19,6 +19,7 @@ type options struct {
 	legacy     bool
 	exceptions bool
 	over       bool // attempts, which have spans of their own
+	events     bool // of messages
 }
 
 func newOptions(opts []Option) options {
@@ -61,3 +62,7 @@ func OverAttempts() Option { return func(o *options) { o.over = true } }
 // ExceptionsAreErrors makes declared exceptions and business statuses errors of spans and
 // measurements, with the types "exception" and "biz_status".
 func ExceptionsAreErrors() Option { return func(o *options) { o.exceptions = true } }
+
+// MessageEvents adds an event rpc.message to the span of a stream for each of its messages, with rpc.message.type and
+// rpc.message.id. Without it a span has the numbers of messages alone.
+func MessageEvents() Option { return func(o *options) { o.events = true } }

@@ -23,6 +23,8 @@ type instruments struct {
 	tracer    trace.Tracer
 	durations metric.Float64Histogram
 	unit      time.Duration // of the histogram
+
+	requests, responses metric.Int64Histogram // messages of a stream, with Legacy; else nil
 }
 
 func newInstruments(opts []Option, side string) instruments {
@@ -39,6 +41,10 @@ func newInstruments(opts []Option, side string) instruments {
 		metric.WithDescription("Duration of calls"), metric.WithExplicitBucketBoundaries(buckets...))
 	if err != nil { // which leaves an instrument that measures nothing
 		otel.Handle(err)
+	}
+	if t.legacy {
+		t.requests = t.newCounts("rpc."+side+".requests_per_rpc", "Messages that clients sent on a stream")
+		t.responses = t.newCounts("rpc."+side+".responses_per_rpc", "Messages that servers sent on a stream")
 	}
 	return t
 }
@@ -81,11 +87,17 @@ func Server(opts ...Option) rpc.ServerOption {
 				span.SetAttributes(keyMethodOriginal.String(name.full()))
 			}
 		}
+		s := call.Stream()
+		t.watch(s, span)
 		return ctx, func(err error) {
 			field, _ := call.Declared()
 			out := t.answered(field)
 			if err != nil {
 				out = t.failedHere(err)
+			}
+			if s != nil {
+				sent, received := s.Counts()
+				t.counted(ctx, m, span, sent, received, received, sent)
 			}
 			t.measure(ctx, m, began, out)
 			out.end(span)
@@ -93,11 +105,12 @@ func Server(opts ...Option) rpc.ServerOption {
 	})
 }
 
-// Client traces and measures the calls of a client, one of messages too, under the name of the
+// Client traces and measures the calls and streams of a client, one of messages too, under the name of the
 // service that the call itself or [rpc.ServiceName] says.
 func Client(opts ...Option) rpc.ClientOption {
 	c := newClient(opts)
-	return rpc.ClientOptions(rpc.InterceptCalls(c.call), rpc.InterceptMessages(c.callMessage))
+	return rpc.ClientOptions(rpc.InterceptCalls(c.call), rpc.InterceptMessages(c.callMessage),
+		rpc.InterceptStreams(c.stream), rpc.InterceptMessageStreams(c.messageStream))
 }
 
 // Interceptor is Client for any [rpc.Caller], by [rpc.Intercepted].
@@ -105,6 +118,14 @@ func Interceptor(opts ...Option) rpc.ClientInterceptor { return newClient(opts).
 
 // MessageInterceptor is Client for any [rpc.MessageCaller], by [rpc.InterceptedMessages].
 func MessageInterceptor(opts ...Option) rpc.MessageInterceptor { return newClient(opts).callMessage }
+
+// StreamInterceptor is Client for the streams of any [rpc.Caller], by [rpc.InterceptedStreams].
+func StreamInterceptor(opts ...Option) rpc.StreamInterceptor { return newClient(opts).stream }
+
+// MessageStreamInterceptor is Client for the streams of any [rpc.MessageCaller], by [rpc.InterceptedMessageStreams].
+func MessageStreamInterceptor(opts ...Option) rpc.MessageStreamInterceptor {
+	return newClient(opts).messageStream
+}
 
 // incoming are the headers of a server's call.
 type incoming struct{ call rpc.CallInfo }

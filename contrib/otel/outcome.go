@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
 )
 
 // This file holds how a call has ended, and what spans and measurements say of it.
@@ -68,7 +69,10 @@ func (o *options) failed(err error) outcome {
 func (o *options) failedHere(err error) outcome {
 	out := o.failed(err)
 	var exception *rpc.ApplicationException
+	var broken *stream.Error
 	switch {
+	case errors.As(err, &broken) && broken != nil: // the client has gone, or done what it must not
+		out.fault = false
 	case errors.As(err, &exception) && exception != nil:
 		out.fault = !clientsFault(exception.Type)
 	case out.kind == "canceled":

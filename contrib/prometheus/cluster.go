@@ -11,15 +11,18 @@ import (
 // Cluster is the metrics of a cluster's addresses, of which there are as many as cluster.MaxAddresses allows. For the
 // latency of calls put [Client.Intercept] around the cluster. It is safe for concurrent use.
 type Cluster struct {
-	client *cluster.Client
+	client Watched
 	totals []metric[cluster.Stats]
 	each   []metric[cluster.AddressStats]
 }
 
 var _ prometheus.Collector = (*Cluster)(nil)
 
+// Watched is a [cluster.Client] or [cluster.MessageClient].
+type Watched interface{ Stats() cluster.Stats }
+
 // NewCluster returns metrics of a cluster's client, which the caller registers.
-func NewCluster(client *cluster.Client, opts ...Option) *Cluster {
+func NewCluster(client Watched, opts ...Option) *Cluster {
 	labels := newOptions(opts).labels
 	total := func(name, help string, value func(cluster.Stats) float64) metric[cluster.Stats] {
 		return metric[cluster.Stats]{prometheus.NewDesc("thrum_cluster_"+name, help, nil, labels), prometheus.CounterValue, value}
@@ -35,7 +38,8 @@ func NewCluster(client *cluster.Client, opts ...Option) *Cluster {
 		},
 		each: []metric[cluster.AddressStats]{
 			each(prometheus.GaugeValue, "connections", "Open connections.", func(s cluster.AddressStats) float64 { return float64(s.Connections) }),
-			each(prometheus.GaugeValue, "calls_pending", "Calls that run.", func(s cluster.AddressStats) float64 { return float64(s.Pending) }),
+			each(prometheus.GaugeValue, "calls_pending", "Calls that run, and streams that are open.", func(s cluster.AddressStats) float64 { return float64(s.Pending) }),
+			each(prometheus.GaugeValue, "streams", "Streams that are open.", func(s cluster.AddressStats) float64 { return float64(s.Streams) }),
 			each(prometheus.GaugeValue, "reachable", "1 if the address is connected, or not yet wanted.", func(s cluster.AddressStats) float64 { return truth(s.Reachable) }),
 			each(prometheus.GaugeValue, "ejected", "1 while the address gets no calls for its failures.", func(s cluster.AddressStats) float64 { return truth(s.Ejected) }),
 			each(prometheus.CounterValue, "attempts_total", "Attempts that have ended.", func(s cluster.AddressStats) float64 { return float64(s.Attempts) }),

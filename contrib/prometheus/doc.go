@@ -11,6 +11,9 @@
 // the calls that were admitted, thrum_client_call_duration_seconds of all calls. The outcome is "ok",
 // "exception" for a declared one, or what rpc.ErrorType says, such as "timeout" or "LOADSHEDDING".
 //
+// Streams are measured likewise, from their opening to their end; thrum_server_streams and thrum_client_streams are those that
+// are open, thrum_server_stream_messages_total and thrum_client_stream_messages_total what passes over them, by direction.
+//
 // What rpc.Server.Stats and rpc.Client.Stats count, at the time of a scrape: connections, calls in flight, memory,
 // thrum_server_refused_total with the reason, and so on.
 //
@@ -19,7 +22,7 @@
 // # How many series
 //
 // A method whose name is the client's choice (served by rpc.Service.Unknown), and methods of a client beyond the
-// first thousand, share the label "_OTHER" for service and method. Outcomes are some twenty. Addresses
+// first thousand, share the label "_OTHER" for service and method. Outcomes are some thirty. Addresses
 // of a cluster are as many as it allows.
 //
 // Nothing is registered by itself, and nothing but the given registry is used.

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
 )
 
 // This file holds the options, and the histogram that both sides have.
@@ -47,11 +48,13 @@ const (
 // maxMethods bounds the methods that are told apart.
 const maxMethods = 1000
 
-// histogram is the latency of calls.
+// histogram is the latency of calls, and what passes over streams.
 type histogram struct {
-	labels  prometheus.Labels
-	prefix  string
-	latency *prometheus.HistogramVec
+	labels   prometheus.Labels
+	prefix   string
+	latency  *prometheus.HistogramVec
+	open     *prometheus.GaugeVec   // streams
+	messages *prometheus.CounterVec // of streams
 
 	mu    sync.RWMutex
 	known map[[2]string]struct{}
@@ -63,7 +66,47 @@ func newHistogram(side, help string, opts []Option) *histogram {
 	h.latency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: h.prefix + "call_duration_seconds", Help: help, Buckets: o.buckets, ConstLabels: o.labels,
 	}, []string{"service", "method", "outcome"})
+	h.open = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: h.prefix + "streams", Help: "Streams that are open.", ConstLabels: o.labels,
+	}, []string{"service", "method"})
+	h.messages = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: h.prefix + "stream_messages_total", Help: "Messages on streams, as this side has sent or received them.", ConstLabels: o.labels,
+	}, []string{"service", "method", "direction"})
 	return h
+}
+
+// follow counts an open stream and its messages until ended is called.
+func (h *histogram) follow(service, method string, known bool, s *stream.Stream) (ended func()) {
+	if !known || !h.tells(service, method) {
+		service, method = rpc.OtherType, rpc.OtherType
+	}
+	open := h.open.WithLabelValues(service, method)
+	open.Inc()
+	sent := h.messages.WithLabelValues(service, method, "sent")
+	received := h.messages.WithLabelValues(service, method, "received")
+	before, came := s.Watch(func(p stream.Passage) {
+		if p.Sent {
+			sent.Inc()
+		} else {
+			received.Inc()
+		}
+	})
+	sent.Add(float64(before))
+	received.Add(float64(came))
+	return open.Dec
+}
+
+// describe and collect are those of the collectors that both sides have.
+func (h *histogram) describe(to chan<- *prometheus.Desc) {
+	h.latency.Describe(to)
+	h.open.Describe(to)
+	h.messages.Describe(to)
+}
+
+func (h *histogram) collect(to chan<- prometheus.Metric) {
+	h.latency.Collect(to)
+	h.open.Collect(to)
+	h.messages.Collect(to)
 }
 
 // observe notes a call. One of a method that is not known, or is one too many, is another's.

@@ -26,7 +26,7 @@ var _ prometheus.Collector = (*Server)(nil)
 
 // NewServer returns metrics of one server, which the caller registers.
 func NewServer(opts ...Option) *Server {
-	h := newHistogram("server", "Time of the calls that were admitted, from the admission to the reply.", opts)
+	h := newHistogram("server", "Time of the calls that were admitted, from the admission to the reply, and of streams to their end.", opts)
 	return &Server{
 		histogram: h,
 		numbers: []metric[rpc.Stats]{
@@ -53,7 +53,12 @@ func NewServer(opts ...Option) *Server {
 func (s *Server) Option() rpc.ServerOption {
 	return rpc.Intercept(func(_ context.Context, call rpc.CallInfo) (context.Context, func(error), error) {
 		began := time.Now()
+		closed := func() {}
+		if stream := call.Stream(); stream != nil {
+			closed = s.follow(call.Service(), call.Method(), call.Known(), stream)
+		}
 		return nil, func(err error) {
+			closed()
 			_, exception := call.Declared()
 			s.observe(call.Service(), call.Method(), outcomeOf(exception, answer(err)), call.Known(), began)
 		}, nil
@@ -77,7 +82,7 @@ func (s *Server) Watch(server *rpc.Server) { s.watched.Store(server) }
 
 // Describe tells a registry what there will be.
 func (s *Server) Describe(to chan<- *prometheus.Desc) {
-	s.latency.Describe(to)
+	s.describe(to)
 	for i := range s.numbers {
 		to <- s.numbers[i].desc
 	}
@@ -87,7 +92,7 @@ func (s *Server) Describe(to chan<- *prometheus.Desc) {
 
 // Collect sends the metrics to a scrape.
 func (s *Server) Collect(to chan<- prometheus.Metric) {
-	s.latency.Collect(to)
+	s.collect(to)
 	server := s.watched.Load()
 	if server == nil {
 		return
