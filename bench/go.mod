@@ -12,6 +12,7 @@ require (
 	github.com/cloudwego/gopkg v0.2.0
 	github.com/cloudwego/kitex v0.16.3
 	github.com/google/flatbuffers v25.12.19+incompatible
+	github.com/planetscale/vtprotobuf v0.6.1-0.20240319094008-0393e58bdf10
 	github.com/thrum-rpc/thrum v0.0.0
 	golang.org/x/sys v0.48.0
 	google.golang.org/grpc v1.85.0

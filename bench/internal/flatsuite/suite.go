@@ -3,6 +3,7 @@ package flatsuite
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	google "github.com/google/flatbuffers/go"
 	"github.com/thrum-rpc/thrum/bench/internal/gen/flat"
@@ -27,7 +28,7 @@ func Suite() harness.Suite {
 			}
 			return groups, nil
 		},
-		Also: calls, AlsoTime: callsTime,
+		Also: calls, AlsoTime: callsTime, Marks: marks,
 	}
 }
 
@@ -56,7 +57,7 @@ func (s *shape) groups() ([]harness.Group, error) {
 	}
 	// How the codec of structs compares with our own typed building.
 	typed := contender{name: "typed", jobs: map[string]func() job{"marshal": us.jobs["build"]}}
-	peers := []contender{s.google(msg), s.googleObject(msg), s.protobuf(), typed}
+	peers := []contender{s.google(msg), s.googleObject(msg), s.protobuf(), s.vtprotobuf(), typed}
 	var groups []harness.Group
 	for _, w := range works {
 		g := harness.Group{
@@ -244,6 +245,54 @@ func (s *shape) protobuf() contender {
 	}}
 }
 
+// vtMessage is a message for which vtprotobuf's generator has written methods.
+type vtMessage interface {
+	flat.ProtoMessage
+	Reset()
+	SizeVT() int
+	MarshalToSizedBufferVT([]byte) (int, error)
+	UnmarshalVT([]byte) error
+}
+
+// vtprotobuf is protobuf with vtprotobuf's methods. It does nothing for the large shapes
+// unless they were built, by the tag vtprotobuf.
+func (s *shape) vtprotobuf() contender {
+	c := contender{name: "vtprotobuf"}
+	if _, ok := s.value.NewProto().(vtMessage); !ok {
+		return c
+	}
+	marshal := func(buf []byte, m vtMessage) ([]byte, error) {
+		m.Fill(s.value)
+		n := m.SizeVT()
+		buf = slices.Grow(buf[:0], n)[:n]
+		_, err := m.MarshalToSizedBufferVT(buf)
+		return buf, err
+	}
+	c.jobs = map[string]func() job{
+		"build": func() job {
+			m, buf := s.value.NewProto().(vtMessage), []byte(nil)
+			return func() (n uint64, err error) {
+				buf, err = marshal(buf, m)
+				return uint64(len(buf)), err
+			}
+		},
+		"roundtrip": func() job {
+			m, back, buf := s.value.NewProto().(vtMessage), s.value.NewProto().(vtMessage), []byte(nil)
+			return func() (n uint64, err error) {
+				if buf, err = marshal(buf, m); err != nil {
+					return 0, err
+				}
+				back.Reset() // UnmarshalVT merges
+				if err = back.UnmarshalVT(buf); err != nil {
+					return 0, err
+				}
+				return back.Read(), nil
+			}
+		},
+	}
+	return c
+}
+
 // check fails unless both sides read the same from each other's messages.
 func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 	if off := len(msg) - s.bytes; off*50 > s.bytes || -off*50 > s.bytes {
@@ -269,10 +318,15 @@ func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 			}
 		}
 	}
-	read, err := s.protobuf().jobs["roundtrip"]()()
 	t := flatbuf.Table{Bytes: msg, Pos: flatbuf.GetIndirectOffset(msg, 0)}
-	if want := s.value.ReadOurs(&t); err != nil || read != want {
-		return fmt.Errorf("read %x, Protobuf %x: %v", want, read, err)
+	want := s.value.ReadOurs(&t)
+	for _, peer := range []contender{s.protobuf(), s.vtprotobuf()} {
+		if peer.jobs == nil {
+			continue
+		}
+		if read, err := peer.jobs["roundtrip"]()(); err != nil || read != want {
+			return fmt.Errorf("read %x, %s %x: %v", want, peer.name, read, err)
+		}
 	}
 	return nil
 }

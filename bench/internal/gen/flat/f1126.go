@@ -10539,7 +10539,7 @@ type ProtoF1126 struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	ID      int64    `protobuf:"varint,1,opt,name=id,proto3"`
+	Id      int64    `protobuf:"varint,1,opt,name=id,proto3"`
 	Created int64    `protobuf:"varint,2,opt,name=created,proto3"`
 	Name    string   `protobuf:"bytes,3,opt,name=name,proto3"`
 	Text    string   `protobuf:"bytes,4,opt,name=text,proto3"`
@@ -11684,7 +11684,7 @@ func (o *F1126) NewProto() ProtoMessage { return new(ProtoF1126) }
 // Fill sets all fields to those of v, a *F1126.
 func (p *ProtoF1126) Fill(v any) {
 	o := v.(*F1126)
-	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
 	p.F0 = o.F0
 	p.F1 = o.F1
 	p.F2 = o.F2
@@ -12809,7 +12809,7 @@ func (p *ProtoF1126) Fill(v any) {
 
 // Read reads all fields.
 func (p *ProtoF1126) Read() uint64 {
-	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum := readProto(p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active)
 	sum += uint64(p.F0)
 	sum += uint64(p.F1)
 	sum += uint64(p.F2)

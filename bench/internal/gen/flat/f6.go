@@ -74,7 +74,7 @@ type ProtoF6 struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	ID      int64    `protobuf:"varint,1,opt,name=id,proto3"`
+	Id      int64    `protobuf:"varint,1,opt,name=id,proto3"`
 	Created int64    `protobuf:"varint,2,opt,name=created,proto3"`
 	Name    string   `protobuf:"bytes,3,opt,name=name,proto3"`
 	Text    string   `protobuf:"bytes,4,opt,name=text,proto3"`
@@ -99,11 +99,11 @@ func (o *F6) NewProto() ProtoMessage { return new(ProtoF6) }
 // Fill sets all fields to those of v, a *F6.
 func (p *ProtoF6) Fill(v any) {
 	o := v.(*F6)
-	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
 }
 
 // Read reads all fields.
 func (p *ProtoF6) Read() uint64 {
-	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum := readProto(p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active)
 	return sum
 }

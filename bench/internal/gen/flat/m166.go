@@ -1640,7 +1640,7 @@ type ProtoM166 struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	ID      int64            `protobuf:"varint,1,opt,name=id,proto3"`
+	Id      int64            `protobuf:"varint,1,opt,name=id,proto3"`
 	Created int64            `protobuf:"varint,2,opt,name=created,proto3"`
 	Name    string           `protobuf:"bytes,3,opt,name=name,proto3"`
 	Text    string           `protobuf:"bytes,4,opt,name=text,proto3"`
@@ -1825,7 +1825,7 @@ func (o *M166) NewProto() ProtoMessage { return new(ProtoM166) }
 // Fill sets all fields to those of v, a *M166.
 func (p *ProtoM166) Fill(v any) {
 	o := v.(*M166)
-	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
 	p.F0 = o.F0
 	p.F1 = o.F1
 	p.F2 = o.F2
@@ -1990,7 +1990,7 @@ func (p *ProtoM166) Fill(v any) {
 
 // Read reads all fields.
 func (p *ProtoM166) Read() uint64 {
-	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum := readProto(p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active)
 	sum += uint64(p.F0)
 	sum += uint64(p.F1)
 	sum += uint64(p.F2)

@@ -3192,7 +3192,7 @@ type ProtoM326 struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	ID      int64            `protobuf:"varint,1,opt,name=id,proto3"`
+	Id      int64            `protobuf:"varint,1,opt,name=id,proto3"`
 	Created int64            `protobuf:"varint,2,opt,name=created,proto3"`
 	Name    string           `protobuf:"bytes,3,opt,name=name,proto3"`
 	Text    string           `protobuf:"bytes,4,opt,name=text,proto3"`
@@ -3537,7 +3537,7 @@ func (o *M326) NewProto() ProtoMessage { return new(ProtoM326) }
 // Fill sets all fields to those of v, a *M326.
 func (p *ProtoM326) Fill(v any) {
 	o := v.(*M326)
-	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
 	p.F0 = o.F0
 	p.F1 = o.F1
 	p.F2 = o.F2
@@ -3862,7 +3862,7 @@ func (p *ProtoM326) Fill(v any) {
 
 // Read reads all fields.
 func (p *ProtoM326) Read() uint64 {
-	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum := readProto(p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active)
 	sum += uint64(p.F0)
 	sum += uint64(p.F1)
 	sum += uint64(p.F2)

@@ -6296,7 +6296,7 @@ type ProtoM646 struct {
 	sizeCache     protoimpl.SizeCache
 	unknownFields protoimpl.UnknownFields
 
-	ID      int64            `protobuf:"varint,1,opt,name=id,proto3"`
+	Id      int64            `protobuf:"varint,1,opt,name=id,proto3"`
 	Created int64            `protobuf:"varint,2,opt,name=created,proto3"`
 	Name    string           `protobuf:"bytes,3,opt,name=name,proto3"`
 	Text    string           `protobuf:"bytes,4,opt,name=text,proto3"`
@@ -6961,7 +6961,7 @@ func (o *M646) NewProto() ProtoMessage { return new(ProtoM646) }
 // Fill sets all fields to those of v, a *M646.
 func (p *ProtoM646) Fill(v any) {
 	o := v.(*M646)
-	p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
+	p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active = o.ID, o.Created, o.Name, o.Text, o.Tags, o.Active
 	p.F0 = o.F0
 	p.F1 = o.F1
 	p.F2 = o.F2
@@ -7606,7 +7606,7 @@ func (p *ProtoM646) Fill(v any) {
 
 // Read reads all fields.
 func (p *ProtoM646) Read() uint64 {
-	sum := readProto(p.ID, p.Created, p.Name, p.Text, p.Tags, p.Active)
+	sum := readProto(p.Id, p.Created, p.Name, p.Text, p.Tags, p.Active)
 	sum += uint64(p.F0)
 	sum += uint64(p.F1)
 	sum += uint64(p.F2)
