@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
@@ -25,23 +26,23 @@ func compactLabel(id int16, header int) uint32 {
 }
 
 // header returns where the header of a field that a loader made starts.
-func (n *node) header() uint32 { return n.start - n.label&^compactField>>headerShift }
+func header(n *node) uint32 { return n.Start - n.Label&^compactField>>headerShift }
 
 // inHeader reports whether the node is a bool that has no bytes of its own.
-func (n *node) inHeader() bool { return n.typ == thriftwire.Bool && n.start == n.end }
+func inHeader(n *node) bool { return n.Is.typ == thriftwire.Bool && n.Start == n.End }
 
 // headerBool returns the value of such a node.
-func (t *Tree) headerBool(n *node) bool { return t.buffer(n)[n.header()]&15 == 1 }
+func (t *Tree) headerBool(n *node) bool { return t.buffer(n)[header(n)]&15 == 1 }
 
 // appendBool appends such a node, or any bool, as an element.
 func (t *Tree) appendBool(b []byte, n *node) []byte { return compact.AppendBool(b, t.boolOf(n)) }
 
 // boolOf returns the value of a bool of a compact tree.
 func (t *Tree) boolOf(n *node) bool {
-	if n.inHeader() {
+	if inHeader(n) {
 		return t.headerBool(n)
 	}
-	v, _ := compact.ConsumeBool(t.buffer(n)[n.start:n.end])
+	v, _ := compact.ConsumeBool(t.buffer(n)[n.Start:n.End])
 	return v
 }
 
@@ -75,9 +76,9 @@ func (l *loader) compactFields(at uint32, pos, depth int) (int, *diag.Fault) {
 // walkCompactEntries is walk for the entries of n, with a step that is in the
 // protocol of the tree if it is a value.
 func (t *Tree) walkCompactEntries(n *node, s *Step) (at uint32, passed int) {
-	for k := n.first; k != 0; k = t.nodes[k].next {
+	for k := n.First; k != 0; k = t.nodes[k].Next {
 		key := t.keyBytes(&t.nodes[k])
-		if s.sameCompactKey(t.proto, key, 0, len(key), n.key) {
+		if s.sameCompactKey(t.proto, key, 0, len(key), n.Is.key) {
 			return k, passed
 		}
 		passed++
@@ -90,28 +91,28 @@ func (t *Tree) walkCompactEntries(n *node, s *Step) (at uint32, passed int) {
 func (w *treeWriter) compactFields(n *node, depth int) *diag.Fault {
 	t := w.t
 	var last int16               // the id of the field before
-	from, to := n.start, n.start // a stretch of src that is to be copied
-	if n.flags&owned != 0 {
+	from, to := n.Start, n.Start // a stretch of src that is to be copied
+	if n.Flags&arena.Owned != 0 {
 		from, to = noStretch, noStretch
 	}
-	for k := n.first; k != 0; {
+	for k := n.First; k != 0; {
 		part := &t.nodes[k]
-		k = part.next
-		id, whole := int16(part.label), part.flags&(partsChanged|owned) == 0
-		if whole && part.header() == to {
-			to, last = part.end, id
+		k = part.Next
+		id, whole := int16(part.Label), part.Flags&(arena.Changed|arena.Owned) == 0
+		if whole && header(part) == to {
+			to, last = part.End, id
 			continue
 		}
 		w.copy(from, to)
 		from, to = noStretch, noStretch
-		if part.typ == thriftwire.Bool {
+		if part.Is.typ == thriftwire.Bool {
 			w.dst = compact.AppendBoolField(w.dst, t.boolOf(part), id, last)
 		} else {
-			w.dst = t.proto.appendField(w.dst, part.typ, id, last)
+			w.dst = t.proto.appendField(w.dst, part.Is.typ, id, last)
 		}
 		if whole {
-			from, to = part.start, part.end
-		} else if part.typ != thriftwire.Bool {
+			from, to = part.Start, part.End
+		} else if part.Is.typ != thriftwire.Bool {
 			if f := w.value(part, depth-1); f != nil {
 				return f
 			}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -23,8 +24,8 @@ import (
 // makes at most one.
 type Tree struct {
 	src    []byte
-	own    []byte // the bytes of what was put into the tree
-	nodes  []node // nodes[0] is nobody, nodes[1] the root
+	own    []byte                // the bytes of what was put into the tree
+	nodes  arena.Nodes[partKind] // nodes[0] is nobody, nodes[1] the root
 	schema *schema.Type
 	proto  Protocol // of src and own
 	order  []uint32 // scratch for sorting
@@ -36,27 +37,12 @@ type Tree struct {
 	seeded bool
 }
 
-// node is a part of the tree. It holds no Go pointers: places are offsets into
-// src or own, relatives are indexes into nodes, 0 for none. Two nodes share a
-// cache line.
-//
-// The lower half of a field's label is its id; what is above it in a compact message
-// is described at compactLabel. An entry's key ends where its value starts. A node that holds a changed one
-// is marked, and so is all above it.
-type node struct {
-	start, end     uint32 // the value's bytes
-	label          uint32 // a field's id and more, or where an entry's key starts
-	parent         uint32
-	next, prev     uint32 // siblings; the first one's prev is the last
-	first          uint32 // the first part
-	typ, key, elem thriftwire.Type
-	flags          uint8
-}
-
-const (
-	partsLoaded  = 1 << iota // the parts are nodes
-	partsChanged             // the bytes are out of date
-	owned                    // start, end and an entry's label are in own
+// node is a part of the tree. The lower half of a field's label is its id; what is above it in
+// a compact message is described at compactLabel. An entry's key ends where its value starts. A
+// node that holds a changed one is marked, and so is all above it.
+type (
+	node     = arena.Node[partKind]
+	partKind struct{ typ, key, elem thriftwire.Type }
 )
 
 // TreePool hands out trees and takes them back. The zero TreePool is ready. It
@@ -115,7 +101,7 @@ func (t *Tree) load(v Value, deep bool) error {
 	*t.grow(2) = node{}
 	root := &t.nodes[1]
 	*root = node{}
-	root.typ = v.typ
+	root.Is.typ = v.typ
 	// Filled part by part, for the reason that nodes are.
 	var l loader
 	l.t, l.b, l.deep = t, v.data, deep
@@ -130,7 +116,7 @@ func (t *Tree) load(v Value, deep bool) error {
 		t.Reset()
 		return f
 	}
-	t.nodes[1].end = uint32(end)
+	t.nodes[1].End = uint32(end)
 	return nil
 }
 
@@ -170,7 +156,7 @@ func (i Item) Exists() bool { return i.get() != nil }
 // WireType returns the wire type, Stop if there is no part.
 func (i Item) WireType() thriftwire.Type {
 	if n := i.get(); n != nil {
-		return n.typ
+		return n.Is.typ
 	}
 	return thriftwire.Stop
 }
@@ -193,14 +179,14 @@ func (i Item) declared() *schema.Type {
 	if i.at == 1 {
 		return i.tree.schema
 	}
-	above := Item{i.tree, n.parent}.Type()
+	above := Item{i.tree, n.Parent}.Type()
 	if above == nil {
 		return nil
 	}
 	if above.Kind() != schema.Struct {
 		return above.Elem()
 	}
-	if f := above.Struct().FieldByID(int32(int16(n.label))); f != nil {
+	if f := above.Struct().FieldByID(int32(int16(n.Label))); f != nil {
 		return f.Type()
 	}
 	return nil
@@ -209,32 +195,32 @@ func (i Item) declared() *schema.Type {
 // ID returns the id of a field, 0 for other parts.
 func (i Item) ID() int16 {
 	n := i.get()
-	if n == nil || n.parent != 0 && i.tree.nodes[n.parent].typ != thriftwire.Struct {
+	if n == nil || n.Parent != 0 && i.tree.nodes[n.Parent].Is.typ != thriftwire.Struct {
 		return 0
 	}
-	return int16(n.label)
+	return int16(n.Label)
 }
 
 // Key returns the key of an entry, which aliases the message or the tree. It
 // does not exist for other parts.
 func (i Item) Key() Node {
 	n := i.get()
-	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].typ != thriftwire.Map {
+	if n == nil || n.Parent == 0 || i.tree.nodes[n.Parent].Is.typ != thriftwire.Map {
 		return Node{}
 	}
-	return Node{i.tree.nodes[n.parent].key, true, i.tree.proto, i.tree.keyBytes(n)}
+	return Node{i.tree.nodes[n.Parent].Is.key, true, i.tree.proto, i.tree.keyBytes(n)}
 }
 
 // buffer returns src or own, where a node has its value.
 func (t *Tree) buffer(n *node) []byte {
-	if n.flags&owned != 0 {
+	if n.Flags&arena.Owned != 0 {
 		return t.own
 	}
 	return t.src
 }
 
 // keyBytes returns an entry's key.
-func (t *Tree) keyBytes(n *node) []byte { return t.buffer(n)[n.label:n.start:n.start] }
+func (t *Tree) keyBytes(n *node) []byte { return t.buffer(n)[n.Label:n.Start:n.Start] }
 
 // Value returns the part as a value. It aliases the message or, until its
 // Reset, the tree, unless something in the part was changed: then it is written anew.
@@ -243,41 +229,32 @@ func (i Item) Value() (Value, error) {
 	if n == nil {
 		return Value{}, notFound()
 	}
-	if n.inHeader() {
+	if inHeader(n) {
 		return Value{i.tree.proto.boolNode(i.tree.headerBool(n)), i.Type()}, nil
 	}
-	if n.flags&partsChanged == 0 {
-		return Value{Node{n.typ, true, i.tree.proto, i.tree.buffer(n)[n.start:n.end:n.end]}, i.Type()}, nil
+	if n.Flags&arena.Changed == 0 {
+		return Value{Node{n.Is.typ, true, i.tree.proto, i.tree.buffer(n)[n.Start:n.End:n.End]}, i.Type()}, nil
 	}
 	b, err := i.AppendTo(nil)
-	return Value{i.tree.proto.NewNode(n.typ, b), i.Type()}, err
+	return Value{i.tree.proto.NewNode(n.Is.typ, b), i.Type()}, err
 }
 
 // Len returns the number of fields, elements or entries, 0 for parts without
 // any. It counts them.
 func (i Item) Len() int {
 	if n := i.parts(); n != nil {
-		return i.tree.count(n)
+		return i.tree.nodes.Count(n)
 	}
 	return 0
-}
-
-// count returns the number of a node's parts.
-func (t *Tree) count(n *node) int {
-	count := 0
-	for k := n.first; k != 0; k = t.nodes[k].next {
-		count++
-	}
-	return count
 }
 
 // parts returns the item's node with its parts loaded, nil if it cannot have any.
 func (i Item) parts() *node {
 	n := i.get()
-	if n == nil || n.flags&partsLoaded != 0 {
+	if n == nil || n.Flags&arena.Loaded != 0 {
 		return n
 	}
-	switch n.typ {
+	switch n.Is.typ {
 	case thriftwire.Struct, thriftwire.List, thriftwire.Set, thriftwire.Map:
 		if i.tree.expand(i.at) {
 			return &i.tree.nodes[i.at]
@@ -289,7 +266,7 @@ func (i Item) parts() *node {
 // Parent returns what the item is a part of.
 func (i Item) Parent() Item {
 	if n := i.get(); n != nil {
-		return i.tree.item(n.parent)
+		return i.tree.item(n.Parent)
 	}
 	return Item{}
 }
@@ -297,15 +274,15 @@ func (i Item) Parent() Item {
 // First returns the first field, element or entry.
 func (i Item) First() Item {
 	if n := i.parts(); n != nil {
-		return i.tree.item(n.first)
+		return i.tree.item(n.First)
 	}
 	return Item{}
 }
 
 // Last returns the last field, element or entry.
 func (i Item) Last() Item {
-	if n := i.parts(); n != nil && n.first != 0 {
-		return Item{i.tree, i.tree.nodes[n.first].prev}
+	if n := i.parts(); n != nil && n.First != 0 {
+		return Item{i.tree, i.tree.nodes[n.First].Prev}
 	}
 	return Item{}
 }
@@ -313,7 +290,7 @@ func (i Item) Last() Item {
 // Next returns the part after the item among those beside it.
 func (i Item) Next() Item {
 	if n := i.get(); n != nil {
-		return i.tree.item(n.next)
+		return i.tree.item(n.Next)
 	}
 	return Item{}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -14,10 +15,7 @@ import (
 // changed marks a node and all above it.
 func (t *Tree) changed(at uint32) {
 	t.edits++
-	for at != 0 && t.nodes[at].flags&partsChanged == 0 {
-		t.nodes[at].flags |= partsChanged
-		at = t.nodes[at].parent
-	}
+	t.nodes.Mark(at)
 }
 
 // keep copies bytes to the end of what the tree owns.
@@ -62,16 +60,16 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 		return notFound()
 	}
 	t := i.tree
-	above := &t.nodes[n.parent]
-	contained := i.at != 1 && above.typ != thriftwire.Struct
-	if contained && x.typ != n.typ && (above.first != i.at || n.next != 0) {
-		return x.refused(n.typ.String())
+	above := &t.nodes[n.Parent]
+	contained := i.at != 1 && above.Is.typ != thriftwire.Struct
+	if contained && x.typ != n.Is.typ && (above.First != i.at || n.Next != 0) {
+		return x.refused(n.Is.typ.String())
 	}
 	if f := admit(x, typ); f != nil {
 		return f
 	}
-	label, start := n.label, len(t.own)
-	if i.at != 1 && above.typ == thriftwire.Map {
+	label, start := n.Label, len(t.own)
+	if i.at != 1 && above.Is.typ == thriftwire.Map {
 		// The key stays in front of its value.
 		label = uint32(start)
 		if f := t.keep(t.keyBytes(n)); f != nil {
@@ -82,16 +80,16 @@ func (i Item) set(x Node, typ *schema.Type) *diag.Fault {
 	if f := t.keepNode(x); f != nil {
 		return f
 	}
-	n.typ, n.label, n.start, n.end = x.typ, label, uint32(start), uint32(len(t.own))
-	for k := n.first; k != 0; k = t.nodes[k].next {
-		t.nodes[k].parent = 0 // who still holds one cannot change what replaced it
+	n.Is.typ, n.Label, n.Start, n.End = x.typ, label, uint32(start), uint32(len(t.own))
+	for k := n.First; k != 0; k = t.nodes[k].Next {
+		t.nodes[k].Parent = 0 // who still holds one cannot change what replaced it
 	}
-	n.first = 0
-	n.flags = owned
+	n.First = 0
+	n.Flags = arena.Owned
 	if contained {
-		above.elem = x.typ
+		above.Is.elem = x.typ
 	}
-	t.changed(n.parent)
+	t.changed(n.Parent)
 	return nil
 }
 
@@ -116,7 +114,7 @@ func (i Item) Put(s Step, x Node) (Item, error) {
 	if f != nil {
 		return Item{}, f
 	}
-	s = s.at(n.typ)
+	s = s.at(n.Is.typ)
 	if part := i.find(&s); part.Exists() {
 		return part, asError(part.set(x, s.typ))
 	}
@@ -127,7 +125,7 @@ func (i Item) Put(s Step, x Node) (Item, error) {
 // add adds the part that a resolved step leads to.
 func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 	t, n := i.tree, i.parts()
-	part := node{flags: owned}
+	part := node{Flags: arena.Owned}
 	before, f := i.gap(s)
 	if f == nil {
 		f = admit(x, s.typ)
@@ -135,29 +133,30 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 	switch {
 	case f != nil:
 		return Item{}, f
-	case n.typ != thriftwire.Struct && n.first != 0 && x.typ != n.elem:
-		return Item{}, x.refused(n.elem.String())
+	case n.Is.typ != thriftwire.Struct && n.First != 0 && x.typ != n.Is.elem:
+		return Item{}, x.refused(n.Is.elem.String())
 	case len(t.nodes) == math.MaxInt32:
 		return Item{}, diag.NewFault(diag.SizeLimit, -1, "more parts than a tree can hold")
 	}
 	size := len(t.own)
-	switch n.typ {
+	switch n.Is.typ {
 	case thriftwire.Struct:
-		part.label = uint32(uint16(s.num))
+		part.Label = uint32(uint16(s.num))
 	case thriftwire.Map:
-		t.own = s.appendKey(t.proto, t.own, n.key)
-		part.label = uint32(size)
+		t.own = s.appendKey(t.proto, t.own, n.Is.key)
+		part.Label = uint32(size)
 	}
-	part.start = uint32(len(t.own))
+	part.Start = uint32(len(t.own))
 	if f := t.keepNode(x); f != nil {
 		t.own = t.own[:size]
 		return Item{}, f
 	}
-	part.end = uint32(len(t.own))
-	part.typ, n.elem = x.typ, x.typ
+	part.End = uint32(len(t.own))
+	part.Is.typ, n.Is.elem = x.typ, x.typ
 	at := uint32(len(t.nodes))
 	t.nodes = append(t.nodes, part)
-	t.link(i.at, at, before.at)
+	t.nodes.Link(i.at, at, before.at)
+	t.changed(i.at)
 	return Item{t, at}, nil
 }
 
@@ -165,7 +164,7 @@ func (i Item) add(s *Step, x Node) (Item, *diag.Fault) {
 // end, or says why it cannot.
 func (i Item) gap(s *Step) (before Item, f *diag.Fault) {
 	n := i.parts()
-	switch n.typ {
+	switch n.Is.typ {
 	case thriftwire.Struct:
 		if s.kind == stepField {
 			return Item{}, nil
@@ -189,73 +188,37 @@ func (i Item) gap(s *Step) (before Item, f *diag.Fault) {
 			return Item{}, outOfRange(-1, count)
 		}
 	}
-	return Item{}, wrongType(-1, "a value that "+s.String()+" leads into", n.typ.String())
+	return Item{}, wrongType(-1, "a value that "+s.String()+" leads into", n.Is.typ.String())
 }
 
 // chooseKey sees that the step can be a key of the map. An empty map takes the
 // type of the first key.
 func (i Item) chooseKey(s *Step) *diag.Fault {
 	n := i.get()
-	if n.first == 0 {
+	if n.First == 0 {
 		if typ := i.Type(); typ != nil {
-			n.key = wireOf(typ.Key())
-		} else if !s.fits(n.key) {
-			n.key = s.keyType()
+			n.Is.key = wireOf(typ.Key())
+		} else if !s.fits(n.Is.key) {
+			n.Is.key = s.keyType()
 		}
 	}
-	if !s.fits(n.key) {
+	if !s.fits(n.Is.key) {
 		return diag.NewFault(diag.TypeMismatch, -1, "the step "+s.String()+" cannot be a key of the map")
 	}
-	return s.check(i.tree.proto, n.key)
-}
-
-// link puts a node among the parts of parent, before one of them or, if that
-// is 0, at the end.
-func (t *Tree) link(parent, at, before uint32) {
-	p, n := &t.nodes[parent], &t.nodes[at]
-	n.parent, n.next = parent, before
-	switch {
-	case p.first == 0:
-		p.first, n.prev = at, at
-	case before == 0:
-		last := t.nodes[p.first].prev
-		n.prev, t.nodes[last].next, t.nodes[p.first].prev = last, at, at
-	default:
-		n.prev, t.nodes[before].prev = t.nodes[before].prev, at
-		if p.first == before {
-			p.first = at
-		} else {
-			t.nodes[n.prev].next = at
-		}
-	}
-	t.changed(parent)
+	return s.check(i.tree.proto, n.Is.key)
 }
 
 // unlink takes a node out from among its siblings.
 func (t *Tree) unlink(at uint32) {
-	n := &t.nodes[at]
-	p := &t.nodes[n.parent]
-	switch {
-	case p.first == at:
-		if p.first = n.next; n.next != 0 {
-			t.nodes[n.next].prev = n.prev
-		}
-	case n.next == 0:
-		t.nodes[n.prev].next = 0
-		t.nodes[p.first].prev = n.prev
-	default:
-		t.nodes[n.prev].next = n.next
-		t.nodes[n.next].prev = n.prev
-	}
-	t.changed(n.parent)
-	n.parent, n.next, n.prev = 0, 0, 0
+	t.changed(t.nodes[at].Parent)
+	t.nodes.Unlink(at)
 }
 
 // Remove takes the item out of the tree. The whole cannot be removed, nor what
 // has been already.
 func (i Item) Remove() error {
 	n := i.get()
-	if n == nil || n.parent == 0 {
+	if n == nil || n.Parent == 0 {
 		return notFound()
 	}
 	i.tree.unlink(i.at)
@@ -266,11 +229,11 @@ func (i Item) Remove() error {
 // one of the same struct or container, or to the end if that does not exist.
 func (i Item) MoveBefore(other Item) error {
 	n := i.get()
-	if n == nil || n.parent == 0 {
+	if n == nil || n.Parent == 0 {
 		return notFound()
 	}
-	parent := n.parent
-	if o := other.get(); o != nil && (other.tree != i.tree || o.parent != parent) {
+	parent := n.Parent
+	if o := other.get(); o != nil && (other.tree != i.tree || o.Parent != parent) {
 		return diag.NewFault(diag.InvalidValue, -1, "the items are not parts of one struct or container")
 	}
 	if other.at == i.at && other.Exists() {
@@ -281,7 +244,7 @@ func (i Item) MoveBefore(other Item) error {
 	if !other.Exists() {
 		at = 0
 	}
-	i.tree.link(parent, i.at, at)
+	i.tree.nodes.Link(parent, i.at, at)
 	return nil
 }
 
@@ -289,28 +252,14 @@ func (i Item) MoveBefore(other Item) error {
 // returns a negative number if a comes first; it must not change the tree.
 func (i Item) Sort(compare func(a, b Item) int) {
 	n := i.parts()
-	if n == nil || n.first == 0 {
+	if n == nil || n.First == 0 {
 		return
 	}
 	t := i.tree
-	t.order = t.order[:0]
-	for k := n.first; k != 0; k = t.nodes[k].next {
-		t.order = append(t.order, k)
-	}
-	order := t.order
+	order := t.nodes.Parts(i.at, t.order[:0])
 	t.order = nil // so that a Sort within compare has memory of its own
 	slices.SortStableFunc(order, func(a, b uint32) int { return compare(Item{t, a}, Item{t, b}) })
-	n = &t.nodes[i.at]
-	n.first = order[0]
-	last := order[len(order)-1]
-	for k, at := range order {
-		part := &t.nodes[at]
-		part.prev, part.next = last, 0
-		if k+1 < len(order) {
-			part.next = order[k+1]
-		}
-		last = at
-	}
+	t.nodes.Reorder(i.at, order)
 	t.order = order
 	t.changed(i.at)
 }

@@ -31,7 +31,7 @@ func (i Item) find(s *Step) Item {
 	if n == nil {
 		return Item{}
 	}
-	switch n.typ {
+	switch n.Is.typ {
 	case thriftwire.Struct:
 		if s.kind != stepField {
 			return Item{}
@@ -41,7 +41,7 @@ func (i Item) find(s *Step) Item {
 			return Item{}
 		}
 	case thriftwire.Map:
-		if !s.fits(n.key) {
+		if !s.fits(n.Is.key) {
 			return Item{}
 		}
 	}
@@ -60,25 +60,25 @@ func (i Item) find(s *Step) Item {
 // walk finds the part that a step leads to among those of n, and says how many
 // it passed.
 func (t *Tree) walk(n *node, s *Step) (at uint32, passed int) {
-	k := n.first
-	switch n.typ {
+	k := n.First
+	switch n.Is.typ {
 	case thriftwire.Struct:
-		for ; k != 0 && uint16(t.nodes[k].label) != uint16(s.num); k = t.nodes[k].next {
+		for ; k != 0 && uint16(t.nodes[k].Label) != uint16(s.num); k = t.nodes[k].Next {
 			passed++
 		}
 	case thriftwire.Map:
 		if t.proto != Binary {
 			return t.walkCompactEntries(n, s.in(t.proto))
 		}
-		for ; k != 0; k = t.nodes[k].next {
+		for ; k != 0; k = t.nodes[k].Next {
 			key := t.keyBytes(&t.nodes[k])
-			if s.sameKey(key, 0, len(key), n.key) {
+			if s.sameKey(key, 0, len(key), n.Is.key) {
 				break
 			}
 			passed++
 		}
 	default:
-		for ; k != 0 && int64(passed) < s.num; k = t.nodes[k].next {
+		for ; k != 0 && int64(passed) < s.num; k = t.nodes[k].Next {
 			passed++
 		}
 	}
@@ -121,8 +121,8 @@ func (w *wide) build(t *Tree) {
 	n := &t.nodes[w.parent]
 	w.at = w.at[:0]
 	w.ready = true
-	if n.typ == thriftwire.List || n.typ == thriftwire.Set {
-		for k := n.first; k != 0; k = t.nodes[k].next {
+	if n.Is.typ == thriftwire.List || n.Is.typ == thriftwire.Set {
+		for k := n.First; k != 0; k = t.nodes[k].Next {
 			w.at = append(w.at, k)
 		}
 		return
@@ -131,13 +131,13 @@ func (w *wide) build(t *Tree) {
 		t.seed, t.seeded = maphash.MakeSeed(), true
 	}
 	size := 1
-	for size < 2*t.count(n) {
+	for size < 2*t.nodes.Count(n) {
 		size *= 2
 	}
 	for range size {
 		w.at = append(w.at, 0)
 	}
-	for k := n.first; k != 0; k = t.nodes[k].next {
+	for k := n.First; k != 0; k = t.nodes[k].Next {
 		text, num, ok := t.labelOf(n, k)
 		if !ok { // keys that are not indexed
 			w.ready = false
@@ -159,10 +159,10 @@ func (w *wide) build(t *Tree) {
 // integer.
 func (t *Tree) labelOf(n *node, at uint32) (text []byte, num int64, ok bool) {
 	part := &t.nodes[at]
-	if n.typ == thriftwire.Struct {
-		return nil, int64(uint16(part.label)), true
+	if n.Is.typ == thriftwire.Struct {
+		return nil, int64(uint16(part.Label)), true
 	}
-	return labelOfKey(Node{n.key, true, t.proto, t.keyBytes(part)})
+	return labelOfKey(Node{n.Is.key, true, t.proto, t.keyBytes(part)})
 }
 
 // labelOfKey returns the label of an entry with that key; text is nil only for
@@ -202,12 +202,12 @@ func slotOf[T string | []byte](w *wide, t *Tree, n *node, hash uint64, text T, n
 func (w *wide) find(t *Tree, n *node, s *Step) (at uint32, ok bool) {
 	num := s.num
 	switch {
-	case n.typ == thriftwire.List || n.typ == thriftwire.Set:
+	case n.Is.typ == thriftwire.List || n.Is.typ == thriftwire.Set:
 		if num >= int64(len(w.at)) {
 			return 0, true
 		}
 		return w.at[num], true
-	case n.typ == thriftwire.Struct:
+	case n.Is.typ == thriftwire.Struct:
 		num = int64(uint16(num))
 	case s.kind == stepString:
 		return w.at[slotOf(w, t, n, maphash.String(t.seed, s.text), s.text, 0)], true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -22,10 +23,10 @@ type loader struct {
 // could be done: bytes that were checked before can only have been changed by somebody.
 func (t *Tree) expand(at uint32) bool {
 	n := &t.nodes[at]
-	l := loader{t: t, b: t.buffer(n)[:n.end]}
-	l.own = n.flags & owned
+	l := loader{t: t, b: t.buffer(n)[:n.End]}
+	l.own = n.Flags & arena.Owned
 	before := len(t.nodes)
-	if _, f := l.parts(at, n.typ, int(n.start), maxDepth); f != nil {
+	if _, f := l.parts(at, n.Is.typ, int(n.Start), maxDepth); f != nil {
 		t.nodes = t.nodes[:before]
 		return false
 	}
@@ -68,10 +69,10 @@ func (l *loader) parts(at uint32, t thriftwire.Type, pos, depth int) (int, *diag
 func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth int) (int, *diag.Fault) {
 	at := uint32(len(l.t.nodes))
 	if l.deep && hasParts(t) {
-		l.t.grow(1).fill(two(uint32(pos), 0), two(uint32(label), parent), two(at+1, last), l.kind(t))
+		fill(l.t.grow(1), two(uint32(pos), 0), two(uint32(label), parent), two(at+1, last), l.kind(t))
 		end, f := l.parts(at, t, pos, depth)
 		n := &l.t.nodes[at]
-		n.end, n.next = uint32(end), uint32(len(l.t.nodes))
+		n.End, n.Next = uint32(end), uint32(len(l.t.nodes))
 		return end, f
 	}
 	var end, code int
@@ -86,7 +87,7 @@ func (l *loader) part(parent, last uint32, t thriftwire.Type, label, pos, depth 
 	if code < 0 {
 		return end, fault(code, end)
 	}
-	l.t.grow(1).fill(two(uint32(pos), uint32(end)), two(uint32(label), parent), two(at+1, last), l.kind(t))
+	fill(l.t.grow(1), two(uint32(pos), uint32(end)), two(uint32(label), parent), two(at+1, last), l.kind(t))
 	return end, nil
 }
 
@@ -96,12 +97,12 @@ func (l *loader) kind(t thriftwire.Type) uint32 { return uint32(t) | uint32(l.ow
 // fill sets all of a node: start and end, label and parent, next and prev, each
 // a pair, and what kind returns. The next sibling is the node that is made next; for the
 // last one done puts that right. A pair in one register is stored at once.
-func (n *node) fill(span, place, siblings uint64, kind uint32) {
-	n.start, n.end = uint32(span), uint32(span>>32)
-	n.label, n.parent = uint32(place), uint32(place>>32)
-	n.next, n.prev = uint32(siblings), uint32(siblings>>32)
-	n.first = 0
-	n.typ, n.key, n.elem, n.flags = thriftwire.Type(kind), thriftwire.Type(kind>>8), thriftwire.Type(kind>>16), uint8(kind>>24)
+func fill(n *node, span, place, siblings uint64, kind uint32) {
+	n.Start, n.End = uint32(span), uint32(span>>32)
+	n.Label, n.Parent = uint32(place), uint32(place>>32)
+	n.Next, n.Prev = uint32(siblings), uint32(siblings>>32)
+	n.First = 0
+	n.Is.typ, n.Is.key, n.Is.elem, n.Flags = thriftwire.Type(kind), thriftwire.Type(kind>>8), thriftwire.Type(kind>>16), uint8(kind>>24)
 }
 
 // two is a pair for fill.
@@ -122,11 +123,11 @@ func (t *Tree) grow(n int) *node {
 // done completes a node whose parts start with first and end with last.
 func (l *loader) done(at, first, last uint32, key, elem thriftwire.Type) {
 	n := &l.t.nodes[at]
-	n.first, n.key, n.elem = first, key, elem
-	n.flags |= partsLoaded
+	n.First, n.Is.key, n.Is.elem = first, key, elem
+	n.Flags |= arena.Loaded
 	if first != 0 {
-		l.t.nodes[first].prev = last
-		l.t.nodes[last].next = 0
+		l.t.nodes[first].Prev = last
+		l.t.nodes[last].Next = 0
 	}
 }
 
@@ -182,15 +183,15 @@ func (l *loader) plainFields(parent, last uint32, pos int) (int, uint32) {
 		} else {
 			break
 		}
-		n.fill(two(uint32(start), uint32(pos)), place|uint64(uint16(h>>8)), siblings, h>>24)
+		fill(n, two(uint32(start), uint32(pos)), place|uint64(uint16(h>>8)), siblings, h>>24)
 		siblings += two(1, 1)
 	}
 	if made > 0 {
-		room[0].prev = last
+		room[0].Prev = last
 		last = uint32(k + made - 1)
 		if l.own != 0 {
 			for i := range room[:made] {
-				room[i].flags = l.own
+				room[i].Flags = l.own
 			}
 		}
 	}
@@ -232,7 +233,7 @@ func (l *loader) numbers(parent uint32, t thriftwire.Type, pos, w, size int) {
 	nodes := l.t.nodes[base:]
 	for k := range nodes {
 		at := uint32(base + k)
-		nodes[k].fill(two(uint32(pos), uint32(pos+w)), two(0, parent), two(at+1, at-1), l.kind(t))
+		fill(&nodes[k], two(uint32(pos), uint32(pos+w)), two(0, parent), two(at+1, at-1), l.kind(t))
 		pos += w
 	}
 }

@@ -22,7 +22,8 @@ func (i Item) Rotate(n int) {
 	for ; n > 1; n-- {
 		last = last.Next()
 	}
-	i.tree.moveRange(i.at, first.at, last.at, 0)
+	i.tree.nodes.MoveRange(i.at, first.at, last.at, 0)
+	i.tree.changed(i.at)
 }
 
 // MoveRange moves the parts of the item from first to last, which stands behind
@@ -33,7 +34,7 @@ func (i Item) MoveRange(first, last, before Item) error {
 		return notFound()
 	}
 	for _, part := range [...]Item{first, last, before} {
-		if n := part.get(); n != nil && (part.tree != i.tree || n.parent != i.at || part.at == 1) {
+		if n := part.get(); n != nil && (part.tree != i.tree || n.Parent != i.at || part.at == 1) {
 			return diag.NewFault(diag.InvalidValue, -1, "the items are not parts of one struct or container")
 		}
 	}
@@ -42,7 +43,7 @@ func (i Item) MoveRange(first, last, before Item) error {
 		at = before.at
 	}
 	inside := false
-	for k := first.at; ; k = i.tree.nodes[k].next {
+	for k := first.at; ; k = i.tree.nodes[k].Next {
 		if k == 0 {
 			return diag.NewFault(diag.InvalidValue, -1, "the last part of the range stands before the first")
 		}
@@ -54,44 +55,10 @@ func (i Item) MoveRange(first, last, before Item) error {
 	if inside {
 		return diag.NewFault(diag.InvalidValue, -1, "a range cannot move into itself")
 	}
-	i.tree.moveRange(i.at, first.at, last.at, at)
+	if i.tree.nodes.MoveRange(i.at, first.at, last.at, at) {
+		i.tree.changed(i.at)
+	}
 	return nil
-}
-
-// moveRange takes the parts from first to last out and puts them before
-// another one, which is not one of them, or at the end if that is 0.
-func (t *Tree) moveRange(parent, first, last, before uint32) {
-	p, a, z := &t.nodes[parent], &t.nodes[first], &t.nodes[last]
-	if z.next == before { // they stand there already
-		return
-	}
-	// Out: what stood around the range is joined.
-	switch {
-	case p.first == first: // the range is not all, for before or the end is elsewhere
-		p.first = z.next
-		t.nodes[z.next].prev = a.prev // the last one
-	case z.next == 0:
-		t.nodes[a.prev].next = 0
-		t.nodes[p.first].prev = a.prev
-	default:
-		t.nodes[a.prev].next = z.next
-		t.nodes[z.next].prev = a.prev
-	}
-	// In.
-	end := t.nodes[p.first].prev
-	switch {
-	case before == 0:
-		t.nodes[end].next, a.prev = first, end
-		z.next, t.nodes[p.first].prev = 0, last
-	case before == p.first:
-		a.prev, z.next = end, before
-		t.nodes[before].prev, p.first = last, first
-	default:
-		prev := t.nodes[before].prev
-		t.nodes[prev].next, a.prev = first, prev
-		z.next, t.nodes[before].prev = before, last
-	}
-	t.changed(parent)
 }
 
 // Take puts a part of any tree where the step leads to, as Put does with its
@@ -99,7 +66,7 @@ func (t *Tree) moveRange(parent, first, last, before uint32) {
 // changed after an error. A part cannot be taken into itself.
 func (i Item) Take(s Step, from Item) (Item, error) {
 	n := from.get()
-	if n == nil || n.parent == 0 {
+	if n == nil || n.Parent == 0 {
 		return Item{}, notFound()
 	}
 	for at := i; at.tree == from.tree && at.Exists(); at = at.Parent() {
@@ -115,7 +82,7 @@ func (i Item) Take(s Step, from Item) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	if n := from.get(); n.parent != 0 && part != from { // it may have gone with what Put replaced
+	if n := from.get(); n.Parent != 0 && part != from { // it may have gone with what Put replaced
 		from.tree.unlink(from.at)
 	}
 	return part, nil

@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -33,51 +34,51 @@ type treeWriter struct {
 }
 
 func (w *treeWriter) value(n *node, depth int) *diag.Fault {
-	if n.inHeader() {
+	if inHeader(n) {
 		w.dst = w.t.appendBool(w.dst, n)
 		return nil
 	}
-	if n.flags&partsChanged == 0 {
-		w.dst = append(w.dst, w.t.buffer(n)[n.start:n.end]...)
+	if n.Flags&arena.Changed == 0 {
+		w.dst = append(w.dst, w.t.buffer(n)[n.Start:n.End]...)
 		return nil
 	}
 	if depth <= 0 {
 		return fault(thriftwire.ErrDepth, -1)
 	}
-	switch n.typ {
+	switch n.Is.typ {
 	case thriftwire.Struct:
 		if w.t.proto != Binary {
 			return w.compactFields(n, depth)
 		}
 	case thriftwire.Map:
-		w.dst = w.t.proto.appendMap(w.dst, n.key, n.elem, w.t.count(n))
+		w.dst = w.t.proto.appendMap(w.dst, n.Is.key, n.Is.elem, w.t.nodes.Count(n))
 	default:
-		w.dst = w.t.proto.appendList(w.dst, n.elem, w.t.count(n))
+		w.dst = w.t.proto.appendList(w.dst, n.Is.elem, w.t.nodes.Count(n))
 	}
 	from, to := uint32(0), uint32(0) // a stretch of src that is to be copied
-	for k := n.first; k != 0; {
+	for k := n.First; k != 0; {
 		part := &w.t.nodes[k]
-		k = part.next
-		if part.flags&(partsChanged|owned) == 0 {
-			start := part.start
-			switch n.typ {
+		k = part.Next
+		if part.Flags&(arena.Changed|arena.Owned) == 0 {
+			start := part.Start
+			switch n.Is.typ {
 			case thriftwire.Struct:
 				start -= 3
 			case thriftwire.Map:
-				start = part.label
+				start = part.Label
 			}
 			if start != to {
 				w.dst = append(w.dst, w.t.src[from:to]...)
 				from = start
 			}
-			to = part.end
+			to = part.End
 			continue
 		}
 		w.dst = append(w.dst, w.t.src[from:to]...)
 		from, to = 0, 0
-		switch n.typ {
+		switch n.Is.typ {
 		case thriftwire.Struct:
-			w.dst = thriftwire.AppendField(w.dst, part.typ, int16(part.label))
+			w.dst = thriftwire.AppendField(w.dst, part.Is.typ, int16(part.Label))
 		case thriftwire.Map:
 			w.dst = append(w.dst, w.t.keyBytes(part)...)
 		}
@@ -86,7 +87,7 @@ func (w *treeWriter) value(n *node, depth int) *diag.Fault {
 		}
 	}
 	w.dst = append(w.dst, w.t.src[from:to]...)
-	if n.typ == thriftwire.Struct {
+	if n.Is.typ == thriftwire.Struct {
 		w.dst = thriftwire.AppendStop(w.dst)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
@@ -27,8 +28,8 @@ import (
 // were. A part takes 32 bytes of memory, and a byte of the message makes at most one.
 type Tree struct {
 	src    []byte
-	own    []byte // the bytes of what was put into the tree, or merged
-	nodes  []node // nodes[0] is nobody, nodes[1] the root
+	own    []byte                // the bytes of what was put into the tree, or merged
+	nodes  arena.Nodes[partKind] // nodes[0] is nobody, nodes[1] the root
 	schema *schema.Type
 	merges merging  // of the message that is being loaded
 	seen   []uint32 // scratch for taking messages apart, a stack: the fields' nodes
@@ -37,21 +38,16 @@ type Tree struct {
 	order  []uint32 // scratch for sorting
 }
 
-// node is a part of the tree. It holds no Go pointers: places are offsets into
-// src or own, relatives are indexes into nodes, 0 for none.
-type node struct {
-	// start and end are the place of the value's bytes: a number, text, the fields
-	// of a message, the records of a list or map, or the whole record of an unknown
-	// field.
-	start, end uint32
-	label      uint32 // a field's number, or where the record of an entry's key starts
-	parent     uint32
-	next, prev uint32 // siblings; the first one's prev is the last
-	first      uint32 // the first part
-	kind       nodeKind
-	wire       protowire.Type // of a number, as it stands
-	flags      uint8
-}
+// node is a part of the tree. Its bytes are a number, text, the fields of a message, the records of
+// a list or map, or the whole record of an unknown field; its label is a field's number, or
+// where the record of an entry's key starts.
+type (
+	node     = arena.Node[partKind]
+	partKind struct {
+		kind nodeKind
+		wire protowire.Type // of a number, as it stands
+	}
+)
 
 // nodeKind tells what the bytes of a node are.
 type nodeKind uint8
@@ -64,12 +60,8 @@ const (
 	unknownNode
 )
 
-const (
-	partsLoaded  = 1 << iota // the parts are nodes
-	partsChanged             // the bytes are out of date
-	owned                    // start, end and an entry's label are in own
-	mixed                    // other fields stand among the records of a list or map
-)
+// mixed is a flag of a list or map: other fields stand among its records.
+const mixed = arena.Free
 
 // TreePool hands out trees and takes them back. The zero TreePool is ready. It
 // is safe for concurrent use.
@@ -155,7 +147,7 @@ func (t *Tree) start(v Value) *diag.Fault {
 		t.nodes = make([]node, 0, 4+len(v.data)/8)
 	}
 	t.src, t.schema = v.data, v.schema
-	t.nodes = append(t.nodes, node{}, node{end: uint32(len(v.data)), label: uint32(v.number), kind: k, flags: mixed})
+	t.nodes = append(t.nodes, node{}, node{End: uint32(len(v.data)), Label: uint32(v.number), Is: partKind{kind: k}, Flags: mixed})
 	return nil
 }
 
@@ -202,35 +194,35 @@ func (i Item) Exists() bool { return i.get() != nil }
 func (i Item) Type() *schema.Type {
 	n := i.get()
 	switch {
-	case n == nil || n.kind == unknownNode:
+	case n == nil || n.Is.kind == unknownNode:
 		return nil
 	case i.at == 1:
 		return i.tree.schema
 	}
-	above := Item{i.tree, n.parent}.Type()
+	above := Item{i.tree, n.Parent}.Type()
 	switch {
 	case above == nil:
 		return nil
 	case above.Kind() != schema.Struct:
 		return above.Elem()
 	}
-	return above.Struct().FieldByID(int32(n.label)).Type()
+	return above.Struct().FieldByID(int32(n.Label)).Type()
 }
 
 // Field returns the field of a message that the item is, by the schema; nil for
 // unknown fields and other parts.
 func (i Item) Field() *schema.Field {
 	n := i.get()
-	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].kind != messageNode || n.kind == unknownNode {
+	if n == nil || n.Parent == 0 || i.tree.nodes[n.Parent].Is.kind != messageNode || n.Is.kind == unknownNode {
 		return nil
 	}
-	return Item{i.tree, n.parent}.Type().Struct().FieldByID(int32(n.label))
+	return Item{i.tree, n.Parent}.Type().Struct().FieldByID(int32(n.Label))
 }
 
 // ID returns the number of a field of a message, 0 for other parts.
 func (i Item) ID() int32 {
-	if n := i.get(); n != nil && n.parent != 0 && i.tree.nodes[n.parent].kind == messageNode {
-		return int32(n.label)
+	if n := i.get(); n != nil && n.Parent != 0 && i.tree.nodes[n.Parent].Is.kind == messageNode {
+		return int32(n.Label)
 	}
 	return 0
 }
@@ -239,12 +231,12 @@ func (i Item) ID() int32 {
 // does not exist for other parts.
 func (i Item) Key() Value {
 	n := i.get()
-	if n == nil || n.parent == 0 || i.tree.nodes[n.parent].kind != entriesNode {
+	if n == nil || n.Parent == 0 || i.tree.nodes[n.Parent].Is.kind != entriesNode {
 		return Value{}
 	}
-	typ := Item{i.tree, n.parent}.Type().Key()
+	typ := Item{i.tree, n.Parent}.Type().Key()
 	b := i.tree.buffer(n)
-	r, _ := readRecord(b, int(n.label), 1)
+	r, _ := readRecord(b, int(n.Label), 1)
 	key, _ := nodeOf(b, &r, typ)
 	key.data = b[r.value:r.end:r.end]
 	return Value{key, typ}
@@ -252,7 +244,7 @@ func (i Item) Key() Value {
 
 // buffer returns src or own, where a node has its value.
 func (t *Tree) buffer(n *node) []byte {
-	if n.flags&owned != 0 {
+	if n.Flags&arena.Owned != 0 {
 		return t.own
 	}
 	return t.src
@@ -267,24 +259,24 @@ func (i Item) Value() (Value, error) {
 		return Value{}, notFound()
 	}
 	typ := i.Type()
-	b := i.tree.buffer(n)[n.start:n.end:n.end]
-	if n.kind == unknownNode {
+	b := i.tree.buffer(n)[n.Start:n.End:n.End]
+	if n.Is.kind == unknownNode {
 		r, _ := readRecord(b, 0, maxDepth)
 		x, _ := nodeOf(b, &r, nil)
 		x.data = b[r.value:r.end:r.end]
 		return Value{x, nil}, nil
 	}
-	if n.flags&partsChanged != 0 || n.kind >= elementsNode && n.flags&mixed != 0 {
+	if n.Flags&arena.Changed != 0 || n.Is.kind >= elementsNode && n.Flags&mixed != 0 {
 		var err error
 		if b, err = i.AppendTo([]byte{}); err != nil {
 			return Value{}, err
 		}
 	}
-	switch n.kind {
+	switch n.Is.kind {
 	case elementsNode:
-		return Value{Node{kind: listNode, wire: protowire.Bytes, number: int32(n.label), data: b}, typ}, nil
+		return Value{Node{kind: listNode, wire: protowire.Bytes, number: int32(n.Label), data: b}, typ}, nil
 	case entriesNode:
-		return Value{Node{kind: mapNode, wire: protowire.Bytes, number: int32(n.label), data: b}, typ}, nil
+		return Value{Node{kind: mapNode, wire: protowire.Bytes, number: int32(n.Label), data: b}, typ}, nil
 	}
 	return NewValue(typ, b), nil
 }
@@ -303,9 +295,9 @@ func (i Item) Len() int {
 func (i Item) parts() *node {
 	n := i.get()
 	switch {
-	case n == nil || n.flags&partsLoaded != 0:
+	case n == nil || n.Flags&arena.Loaded != 0:
 		return n
-	case n.kind == leafNode || n.kind == unknownNode || !i.tree.expand(i):
+	case n.Is.kind == leafNode || n.Is.kind == unknownNode || !i.tree.expand(i):
 		return nil
 	}
 	return &i.tree.nodes[i.at]
@@ -314,7 +306,7 @@ func (i Item) parts() *node {
 // Parent returns what the item is a part of.
 func (i Item) Parent() Item {
 	if n := i.get(); n != nil {
-		return i.tree.item(n.parent)
+		return i.tree.item(n.Parent)
 	}
 	return Item{}
 }
@@ -322,15 +314,15 @@ func (i Item) Parent() Item {
 // First returns the first field, element or entry.
 func (i Item) First() Item {
 	if n := i.parts(); n != nil {
-		return i.tree.item(n.first)
+		return i.tree.item(n.First)
 	}
 	return Item{}
 }
 
 // Last returns the last field, element or entry.
 func (i Item) Last() Item {
-	if n := i.parts(); n != nil && n.first != 0 {
-		return Item{i.tree, i.tree.nodes[n.first].prev}
+	if n := i.parts(); n != nil && n.First != 0 {
+		return Item{i.tree, i.tree.nodes[n.First].Prev}
 	}
 	return Item{}
 }
@@ -338,7 +330,7 @@ func (i Item) Last() Item {
 // Next returns the part after the item among those beside it.
 func (i Item) Next() Item {
 	if n := i.get(); n != nil {
-		return i.tree.item(n.next)
+		return i.tree.item(n.Next)
 	}
 	return Item{}
 }
@@ -373,11 +365,11 @@ func (i Item) find(s *step) Item {
 	if n == nil {
 		return Item{}
 	}
-	k := n.first
-	switch n.kind {
+	k := n.First
+	switch n.Is.kind {
 	case messageNode:
-		for ; k != 0; k = t.nodes[k].next {
-			if t.nodes[k].label == uint32(s.num) && t.nodes[k].kind != unknownNode {
+		for ; k != 0; k = t.nodes[k].Next {
+			if t.nodes[k].Label == uint32(s.num) && t.nodes[k].Is.kind != unknownNode {
 				return Item{t, k}
 			}
 		}
@@ -386,10 +378,10 @@ func (i Item) find(s *step) Item {
 			return Item{}
 		}
 		for left := s.num; left > 0 && k != 0; left-- {
-			k = t.nodes[k].next
+			k = t.nodes[k].Next
 		}
 	default:
-		for ; k != 0; k = t.nodes[k].next {
+		for ; k != 0; k = t.nodes[k].Next {
 			if s.isKey(Item{t, k}.Key().Node) {
 				break
 			}

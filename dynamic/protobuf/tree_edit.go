@@ -6,18 +6,11 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
 // This file holds the changing of trees.
-
-// changed marks a node and all above it.
-func (t *Tree) changed(at uint32) {
-	for at != 0 && t.nodes[at].flags&partsChanged == 0 {
-		t.nodes[at].flags |= partsChanged
-		at = t.nodes[at].parent
-	}
-}
 
 func tooLong() *diag.Fault {
 	return diag.NewFault(diag.SizeLimit, -1, "longer than a tree can hold")
@@ -81,8 +74,8 @@ func (i Item) set(x Node) *diag.Fault {
 		return diag.NewFault(diag.Unsupported, -1, "an unknown field has no type to be set by")
 	}
 	t := i.tree
-	size, label := len(t.own), n.label
-	if i.at != 1 && t.nodes[n.parent].kind == entriesNode {
+	size, label := len(t.own), n.Label
+	if i.at != 1 && t.nodes[n.Parent].Is.kind == entriesNode {
 		// The record of the key stays in the same bytes.
 		b := t.buffer(n)
 		r, _ := readRecord(b, int(label), 1)
@@ -91,14 +84,14 @@ func (i Item) set(x Node) *diag.Fault {
 			return f
 		}
 	}
-	start, f := t.content(x, int32(n.label), typ, i.packed())
+	start, f := t.content(x, int32(n.Label), typ, i.packed())
 	if f != nil {
 		t.own = t.own[:size]
 		return f
 	}
-	n.start, n.end, n.label, n.first = uint32(start), uint32(len(t.own)), label, 0
-	n.flags, n.wire = owned, wireOf(typ)
-	t.changed(n.parent)
+	n.Start, n.End, n.Label, n.First = uint32(start), uint32(len(t.own)), label, 0
+	n.Flags, n.Is.wire = arena.Owned, wireOf(typ)
+	t.nodes.Mark(n.Parent)
 	return nil
 }
 
@@ -135,7 +128,7 @@ func (i Item) add(s *step, x Node) (Item, *diag.Fault) {
 		return Item{}, f
 	}
 	size, label := len(t.own), uint32(s.num)
-	switch n.kind {
+	switch n.Is.kind {
 	case entriesNode:
 		t.own = s.appendKey(t.own, i.Type().Key())
 		label = uint32(size)
@@ -149,8 +142,9 @@ func (i Item) add(s *step, x Node) (Item, *diag.Fault) {
 	}
 	at := uint32(len(t.nodes))
 	t.nodes = append(t.nodes, node{
-		start: uint32(start), end: uint32(len(t.own)), label: label, kind: kindOf(s.typ), wire: wireOf(s.typ), flags: owned})
-	t.link(i.at, at, before.at)
+		Start: uint32(start), End: uint32(len(t.own)), Label: label, Is: partKind{kindOf(s.typ), wireOf(s.typ)}, Flags: arena.Owned})
+	t.nodes.Link(i.at, at, before.at)
+	t.nodes.Mark(i.at)
 	if o := oneofOf(s.field); o != nil {
 		for part := i.First(); part.Exists(); {
 			next := part.Next()
@@ -182,53 +176,17 @@ func (i Item) gap(s *step) (before Item, f *diag.Fault) {
 	return Item{}, nil
 }
 
-// link puts a node among the parts of parent, before one of them or, if that
-// is 0, at the end.
-func (t *Tree) link(parent, at, before uint32) {
-	p, n := &t.nodes[parent], &t.nodes[at]
-	n.parent, n.next = parent, before
-	switch {
-	case p.first == 0:
-		p.first, n.prev = at, at
-	case before == 0:
-		last := t.nodes[p.first].prev
-		n.prev, t.nodes[last].next, t.nodes[p.first].prev = last, at, at
-	default:
-		n.prev, t.nodes[before].prev = t.nodes[before].prev, at
-		if p.first == before {
-			p.first = at
-		} else {
-			t.nodes[n.prev].next = at
-		}
-	}
-	t.changed(parent)
-}
-
 // unlink takes a node out from among its siblings.
 func (t *Tree) unlink(at uint32) {
-	n := &t.nodes[at]
-	p := &t.nodes[n.parent]
-	switch {
-	case p.first == at:
-		if p.first = n.next; n.next != 0 {
-			t.nodes[n.next].prev = n.prev
-		}
-	case n.next == 0:
-		t.nodes[n.prev].next = 0
-		t.nodes[p.first].prev = n.prev
-	default:
-		t.nodes[n.prev].next = n.next
-		t.nodes[n.next].prev = n.prev
-	}
-	t.changed(n.parent)
-	n.parent, n.next, n.prev = 0, 0, 0
+	t.nodes.Mark(t.nodes[at].Parent)
+	t.nodes.Unlink(at)
 }
 
 // Remove takes the item out of the tree. The whole cannot be removed, nor what
 // has been already.
 func (i Item) Remove() error {
 	n := i.get()
-	if n == nil || n.parent == 0 {
+	if n == nil || n.Parent == 0 {
 		return notFound()
 	}
 	i.tree.unlink(i.at)
@@ -239,11 +197,11 @@ func (i Item) Remove() error {
 // one of the same message, list or map, or to the end if that does not exist.
 func (i Item) MoveBefore(other Item) error {
 	n := i.get()
-	if n == nil || n.parent == 0 {
+	if n == nil || n.Parent == 0 {
 		return notFound()
 	}
-	parent := n.parent
-	if o := other.get(); o != nil && (other.tree != i.tree || o.parent != parent) {
+	parent := n.Parent
+	if o := other.get(); o != nil && (other.tree != i.tree || o.Parent != parent) {
 		return diag.NewFault(diag.InvalidValue, -1, "the items are not parts of one message, list or map")
 	}
 	if other.at == i.at && other.Exists() {
@@ -254,7 +212,7 @@ func (i Item) MoveBefore(other Item) error {
 	if !other.Exists() {
 		at = 0
 	}
-	i.tree.link(parent, i.at, at)
+	i.tree.nodes.Link(parent, i.at, at)
 	return nil
 }
 
@@ -262,30 +220,16 @@ func (i Item) MoveBefore(other Item) error {
 // returns a negative number if a comes first; it must not change the tree.
 func (i Item) Sort(compare func(a, b Item) int) {
 	n := i.parts()
-	if n == nil || n.first == 0 {
+	if n == nil || n.First == 0 {
 		return
 	}
 	t := i.tree
-	t.order = t.order[:0]
-	for k := n.first; k != 0; k = t.nodes[k].next {
-		t.order = append(t.order, k)
-	}
-	order := t.order
+	order := t.nodes.Parts(i.at, t.order[:0])
 	t.order = nil // so that a Sort within compare has memory of its own
 	slices.SortStableFunc(order, func(a, b uint32) int { return compare(Item{t, a}, Item{t, b}) })
-	n = &t.nodes[i.at]
-	n.first = order[0]
-	last := order[len(order)-1]
-	for k, at := range order {
-		part := &t.nodes[at]
-		part.prev, part.next = last, 0
-		if k+1 < len(order) {
-			part.next = order[k+1]
-		}
-		last = at
-	}
+	t.nodes.Reorder(i.at, order)
 	t.order = order
-	t.changed(i.at)
+	t.nodes.Mark(i.at)
 }
 
 // Filter removes the parts for which keep is false and returns how many. keep
@@ -324,9 +268,9 @@ func (i Item) Merge(other Item) error {
 			return err
 		}
 		given := End()
-		switch other.get().kind {
+		switch other.get().Is.kind {
 		case messageNode:
-			if part.get().kind == unknownNode {
+			if part.get().Is.kind == unknownNode {
 				continue
 			}
 			given = Field(part.ID())

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
@@ -35,17 +36,17 @@ func (t *Tree) expand(i Item) bool {
 // parts makes the parts of the node at, which has the type typ.
 func (l *loader) parts(at uint32, typ *schema.Type, depth int) *diag.Fault {
 	n := &l.t.nodes[at]
-	p := place{typ: typ, at: int(n.start), merges: l.merges}
-	p.data, p.number = l.t.buffer(n)[n.start:n.end], int32(n.label)
-	if n.flags&owned != 0 {
+	p := place{typ: typ, at: int(n.Start), merges: l.merges}
+	p.data, p.number = l.t.buffer(n)[n.Start:n.End], int32(n.Label)
+	if n.Flags&arena.Owned != 0 {
 		p.at = -1
 	}
 	if depth <= 0 {
 		return p.fault(protowire.ErrDepth, 0)
 	}
-	s := siblings{loader: l, above: at, base: n.start, flags: n.flags & owned, pure: true}
+	s := siblings{loader: l, above: at, base: n.Start, flags: n.Flags & arena.Owned, pure: true}
 	var f *diag.Fault
-	switch n.kind {
+	switch n.Is.kind {
 	case messageNode:
 		f = s.fields(p, depth)
 	case elementsNode:
@@ -57,12 +58,12 @@ func (l *loader) parts(at uint32, typ *schema.Type, depth int) *diag.Fault {
 		return f
 	}
 	n = &l.t.nodes[at]
-	n.flags |= partsLoaded
+	n.Flags |= arena.Loaded
 	if s.pure {
-		n.flags &^= mixed
+		n.Flags &^= mixed
 	}
-	if n.first = s.first; s.first != 0 {
-		l.t.nodes[s.first].prev = s.last
+	if n.First = s.first; s.first != 0 {
+		l.t.nodes[s.first].Prev = s.last
 	}
 	return nil
 }
@@ -89,13 +90,13 @@ func (s *siblings) add(k nodeKind, wire protowire.Type, label uint32, start, end
 	// Filled field by field: copying a node that was put together elsewhere waits
 	// for its parts to arrive.
 	n := &t.nodes[at]
-	n.start, n.end, n.label, n.parent = s.base+uint32(start), s.base+uint32(end), label, s.above
-	n.next, n.prev, n.first = 0, s.last, 0
-	n.kind, n.wire, n.flags = k, wire, s.flags
+	n.Start, n.End, n.Label, n.Parent = s.base+uint32(start), s.base+uint32(end), label, s.above
+	n.Next, n.Prev, n.First = 0, s.last, 0
+	n.Is.kind, n.Is.wire, n.Flags = k, wire, s.flags
 	if s.last == 0 {
 		s.first = at
 	} else {
-		t.nodes[s.last].next = at
+		t.nodes[s.last].Next = at
 	}
 	s.last = at
 	return at
@@ -103,7 +104,7 @@ func (s *siblings) add(k nodeKind, wire protowire.Type, label uint32, start, end
 
 // open makes the parts of a part, if that is wanted.
 func (s *siblings) open(at uint32, typ *schema.Type, depth int) *diag.Fault {
-	if !s.deep || s.t.nodes[at].kind == leafNode {
+	if !s.deep || s.t.nodes[at].Is.kind == leafNode {
 		return nil
 	}
 	return s.parts(at, typ, depth-1)
@@ -117,8 +118,8 @@ func (s *siblings) copied(at uint32, b []byte) *diag.Fault {
 		return f
 	}
 	n := &t.nodes[at]
-	n.start, n.end = uint32(start), uint32(len(t.own))
-	n.flags |= owned
+	n.Start, n.End = uint32(start), uint32(len(t.own))
+	n.Flags |= arena.Owned
 	return nil
 }
 
@@ -148,14 +149,14 @@ func (s *siblings) fields(p place, depth int) *diag.Fault {
 			t.seen, t.nodes, s.first, s.last = t.seen[:base], t.nodes[:begin], 0, 0
 			return s.fieldsByRule(p, depth)
 		case at != 0 && k == leafNode: // the last counts
-			t.nodes[at].start, t.nodes[at].end = s.base+uint32(r.value), s.base+uint32(r.end)
+			t.nodes[at].Start, t.nodes[at].End = s.base+uint32(r.value), s.base+uint32(r.end)
 		case at != 0:
-			t.nodes[at].end = s.base + uint32(r.next)
+			t.nodes[at].End = s.base + uint32(r.next)
 		case k == leafNode, k == messageNode:
 			t.seen[slot] = s.add(k, r.wire, uint32(r.number), r.value, r.end)
 		default:
 			at = s.add(k, r.wire, uint32(r.number), r.start, r.next)
-			t.nodes[at].flags |= mixed // until its records have been looked at
+			t.nodes[at].Flags |= mixed // until its records have been looked at
 			t.seen[slot] = at
 		}
 	}
@@ -180,12 +181,12 @@ func (s *siblings) openAll(d *schema.StructDef, depth int) *diag.Fault {
 	if !s.deep {
 		return nil
 	}
-	for at := s.first; at != 0; at = s.t.nodes[at].next {
+	for at := s.first; at != 0; at = s.t.nodes[at].Next {
 		n := &s.t.nodes[at]
-		if n.kind == leafNode || n.kind == unknownNode {
+		if n.Is.kind == leafNode || n.Is.kind == unknownNode {
 			continue
 		}
-		field := d.FieldByID(int32(n.label))
+		field := d.FieldByID(int32(n.Label))
 		if f := s.parts(at, field.Type(), depth-1); f != nil {
 			return f.Field(field.Name())
 		}
@@ -216,7 +217,7 @@ func (s *siblings) fieldsByRule(p place, depth int) *diag.Fault {
 		var f *diag.Fault
 		switch {
 		case k == elementsNode || k == entriesNode:
-			t.nodes[s.add(k, o.wire, uint32(o.number), o.first, o.next)].flags |= mixed
+			t.nodes[s.add(k, o.wire, uint32(o.number), o.first, o.next)].Flags |= mixed
 		case k == messageNode && o.count > 1:
 			f = s.merged(p, field, o, depth)
 		default:
@@ -391,7 +392,7 @@ func (s *siblings) dropTwins(count int) {
 	clear(t.table)
 	for at := s.last; at != 0; {
 		n := &t.nodes[at]
-		before := n.prev
+		before := n.Prev
 		key := Item{t, at}.rawKey()
 		slot := int(maphash.Bytes(t.seed, key)) & (size - 1)
 		for t.table[slot] != 0 && string(Item{t, t.table[slot]}.rawKey()) != string(key) {
@@ -412,18 +413,18 @@ func (i Item) rawKey() []byte {
 	n := i.get()
 	b := i.tree.buffer(n)
 	var r record
-	r.read(b, int(n.label), 1)
+	r.read(b, int(n.Label), 1)
 	return b[r.value:r.end]
 }
 
 // drop takes a part out of the siblings, the last of which stays.
 func (s *siblings) drop(at uint32) {
 	n := &s.t.nodes[at]
-	s.t.nodes[n.next].prev = n.prev
-	if n.prev == 0 {
-		s.first = n.next
+	s.t.nodes[n.Next].Prev = n.Prev
+	if n.Prev == 0 {
+		s.first = n.Next
 	} else {
-		s.t.nodes[n.prev].next = n.next
+		s.t.nodes[n.Prev].Next = n.Next
 	}
-	n.parent, n.next, n.prev = 0, 0, 0
+	n.Parent, n.Next, n.Prev = 0, 0, 0
 }

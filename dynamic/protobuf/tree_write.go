@@ -2,6 +2,7 @@ package protobuf
 
 import (
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/dynamic/internal/arena"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/protowire"
 )
@@ -19,13 +20,13 @@ func (i Item) AppendTo(dst []byte) ([]byte, error) {
 	w := treeWriter{i.tree, dst}
 	var f *diag.Fault
 	typ := i.Type()
-	switch n.kind {
+	switch n.Is.kind {
 	case elementsNode, entriesNode:
 		f = w.records(n, typ, i.packed(), maxDepth)
 	case messageNode:
 		f = w.message(n, typ, maxDepth)
 	default:
-		w.dst = append(w.dst, i.tree.buffer(n)[n.start:n.end]...)
+		w.dst = append(w.dst, i.tree.buffer(n)[n.Start:n.End]...)
 	}
 	if f != nil {
 		return dst, f
@@ -44,25 +45,25 @@ type treeWriter struct {
 
 // message appends the fields of a message.
 func (w *treeWriter) message(n *node, typ *schema.Type, depth int) *diag.Fault {
-	if n.flags&partsChanged == 0 {
-		w.dst = append(w.dst, w.t.buffer(n)[n.start:n.end]...)
+	if n.Flags&arena.Changed == 0 {
+		w.dst = append(w.dst, w.t.buffer(n)[n.Start:n.End]...)
 		return nil
 	}
 	if depth <= 0 {
 		return fault(protowire.ErrDepth, -1)
 	}
-	for k := n.first; k != 0; {
+	for k := n.First; k != 0; {
 		part := &w.t.nodes[k]
-		k = part.next
+		k = part.Next
 		var f *diag.Fault
-		switch part.kind {
+		switch part.Is.kind {
 		case unknownNode:
-			w.dst = append(w.dst, w.t.buffer(part)[part.start:part.end]...)
+			w.dst = append(w.dst, w.t.buffer(part)[part.Start:part.End]...)
 		case elementsNode, entriesNode:
-			field := typ.Struct().FieldByID(int32(part.label))
+			field := typ.Struct().FieldByID(int32(part.Label))
 			f = w.records(part, field.Type(), field.Packed(), depth-1)
 		default:
-			f = w.record(part, int32(part.label), typ.Struct().FieldByID(int32(part.label)).Type(), depth-1)
+			f = w.record(part, int32(part.Label), typ.Struct().FieldByID(int32(part.Label)).Type(), depth-1)
 		}
 		if f != nil {
 			return f
@@ -75,7 +76,7 @@ func (w *treeWriter) message(n *node, typ *schema.Type, depth int) *diag.Fault {
 func (w *treeWriter) record(n *node, number int32, typ *schema.Type, depth int) *diag.Fault {
 	wire := wireOf(typ)
 	w.dst = protowire.AppendTag(w.dst, number, wire)
-	b := w.t.buffer(n)[n.start:n.end]
+	b := w.t.buffer(n)[n.Start:n.End]
 	switch {
 	case packable(wire):
 		w.dst = append(w.dst, b...)
@@ -84,7 +85,7 @@ func (w *treeWriter) record(n *node, number int32, typ *schema.Type, depth int) 
 		f := w.message(n, typ, depth)
 		w.dst = protowire.AppendTag(w.dst, number, protowire.EndGroup)
 		return f
-	case n.kind == leafNode || n.flags&partsChanged == 0:
+	case n.Is.kind == leafNode || n.Flags&arena.Changed == 0:
 		w.dst = protowire.AppendBytes(w.dst, b)
 		return nil
 	}
@@ -99,15 +100,15 @@ func (w *treeWriter) record(n *node, number int32, typ *schema.Type, depth int) 
 // records appends the records of a list or map.
 func (w *treeWriter) records(n *node, typ *schema.Type, packed bool, depth int) *diag.Fault {
 	t := w.t
-	if n.flags&(partsChanged|mixed) == 0 {
-		w.dst = append(w.dst, t.buffer(n)[n.start:n.end]...)
+	if n.Flags&(arena.Changed|mixed) == 0 {
+		w.dst = append(w.dst, t.buffer(n)[n.Start:n.End]...)
 		return nil
 	}
-	number := int32(n.label)
-	if n.flags&partsLoaded == 0 {
+	number := int32(n.Label)
+	if n.Flags&arena.Loaded == 0 {
 		// Other fields stand between: only its own records are taken.
-		x := Node{kind: listNode, number: number, data: t.buffer(n)[n.start:n.end]}
-		if n.kind == entriesNode {
+		x := Node{kind: listNode, number: number, data: t.buffer(n)[n.Start:n.End]}
+		if n.Is.kind == entriesNode {
 			x.kind = mapNode
 		}
 		var f *diag.Fault
@@ -115,24 +116,24 @@ func (w *treeWriter) records(n *node, typ *schema.Type, packed bool, depth int) 
 		return f
 	}
 	wire := wireOf(typ)
-	if n.kind == elementsNode && packed && packable(wire) {
-		if n.first == 0 {
+	if n.Is.kind == elementsNode && packed && packable(wire) {
+		if n.First == 0 {
 			return nil
 		}
 		var size int
-		w.dst, size = room(protowire.AppendTag(w.dst, number, protowire.Bytes), int(n.end-n.start))
+		w.dst, size = room(protowire.AppendTag(w.dst, number, protowire.Bytes), int(n.End-n.Start))
 		start := len(w.dst)
-		for k := n.first; k != 0; k = t.nodes[k].next {
+		for k := n.First; k != 0; k = t.nodes[k].Next {
 			part := &t.nodes[k]
-			w.dst = append(w.dst, t.buffer(part)[part.start:part.end]...)
+			w.dst = append(w.dst, t.buffer(part)[part.Start:part.End]...)
 		}
 		w.dst = appendLength(w.dst, start, size)
 		return nil
 	}
-	for k := n.first; k != 0; k = t.nodes[k].next {
+	for k := n.First; k != 0; k = t.nodes[k].Next {
 		part := &t.nodes[k]
 		var f *diag.Fault
-		if n.kind == elementsNode {
+		if n.Is.kind == elementsNode {
 			f = w.record(part, number, typ.Elem(), depth-1)
 		} else {
 			f = w.entry(part, number, typ, depth-1)
@@ -147,9 +148,9 @@ func (w *treeWriter) records(n *node, typ *schema.Type, packed bool, depth int) 
 // entry appends the record of an entry.
 func (w *treeWriter) entry(n *node, number int32, typ *schema.Type, depth int) *diag.Fault {
 	b := w.t.buffer(n)
-	key, _ := readRecord(b, int(n.label), 1)
+	key, _ := readRecord(b, int(n.Label), 1)
 	var size int
-	w.dst, size = room(protowire.AppendTag(w.dst, number, protowire.Bytes), key.next-key.start+int(n.end-n.start)+2)
+	w.dst, size = room(protowire.AppendTag(w.dst, number, protowire.Bytes), key.next-key.start+int(n.End-n.Start)+2)
 	start := len(w.dst)
 	w.dst = append(w.dst, b[key.start:key.next]...)
 	f := w.record(n, 2, typ.Elem(), depth)
