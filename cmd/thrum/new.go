@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -113,11 +114,38 @@ func (f *newFlags) run(env *environment) error {
 			return err
 		}
 	}
-	if begun {
-		fmt.Fprintf(env.stdout, "\nNext:\n  cd %s && go test ./... && go run .\n  go run ./cmd/client     # in another terminal\n"+
-			"Handlers answer with empty values until you write them. Run thrum new again when the IDL has changed.\n", f.out)
-	}
+	f.sayNext(env.stdout, begun, module == nil)
 	return nil
+}
+
+// sayNext says what to do with a project that is begun, and what the go.mod that was there lacks.
+func (f *newFlags) sayNext(w io.Writer, begun, found bool) {
+	var steps []string
+	if found && !f.requires() {
+		add := "go get " + thrumModule + "@latest"
+		if f.replace != "" {
+			add = fmt.Sprintf("go mod edit -require %[1]s@v0.0.0 -replace %[1]s=%[2]s", thrumModule, f.replace)
+		}
+		steps = append(steps, "  "+add+" && go mod tidy     # your go.mod does not know Thrum\n")
+	}
+	if begun {
+		steps = append(steps, fmt.Sprintf("  cd %s && go test ./... && go run .\n  go run ./cmd/client     # in another terminal\n", f.out),
+			"Handlers answer with empty values until you write them. Run thrum new again when the IDL has changed.\n")
+	}
+	if len(steps) > 0 {
+		fmt.Fprint(w, "\nNext:\n", strings.Join(steps, ""))
+	}
+}
+
+// requires reports whether the go.mod that the project belongs to names Thrum, or is Thrum's.
+func (f *newFlags) requires() bool {
+	dir, err := filepath.Abs(f.out)
+	if err != nil {
+		return true // what is wrong has been said
+	}
+	_, root := findModule(dir)
+	text, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	return err != nil || strings.Contains(string(text), thrumModule)
 }
 
 func hasServer(files []gen.ProjectFile) bool {

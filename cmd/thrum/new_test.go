@@ -170,7 +170,11 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	}
 	placeFile(t, "go.mod", "module example.com/found\n")
 	schema("rpc_service One { Get(A):A; }")
-	expect(t, exitOK, "new", "--fbs", "a.fbs", "-o", "srv")
+	stdout, _ := expect(t, exitOK, "new", "--fbs", "a.fbs", "-o", "srv")
+	if want := "go mod edit -require github.com/thrum-rpc/thrum@v0.0.0 -replace github.com/thrum-rpc/thrum="; !strings.Contains(stdout, want) {
+		t.Errorf("what go.mod lacks is not said: %s", stdout)
+	}
+	placeFile(t, "go.mod", "module example.com/found\n\nrequire github.com/thrum-rpc/thrum v0.0.0\n")
 	if _, err := os.Stat(filepath.Join("srv", "go.mod")); err == nil {
 		t.Error("a go.mod in a module")
 	}
@@ -251,7 +255,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	placeFile(t, "mod/go.mod", "module example.com/other\n")
 	expect(t, exitUsage, "new", "--fbs", "a.fbs", "-o", "mod", "--mod", "m")
 	out, _ := expect(t, exitOK, "new", "--fbs", "none.fbs", "--rpconly", "-o", "mod")
-	if want := "wrote " + filepath.FromSlash("mod/stub/none/none.go") + "\n"; out != want {
+	if want := "wrote " + filepath.FromSlash("mod/stub/none/none.go") + "\n\nNext:\n  go mod edit"; !strings.HasPrefix(out, want) {
 		t.Errorf("got %q", out)
 	}
 }
