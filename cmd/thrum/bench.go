@@ -233,7 +233,7 @@ func (f *benchFlags) requests(env *environment) error {
 		if err != nil {
 			return err
 		}
-		if def.Oneway() || def.Stream() != nil {
+		if def.Oneway() || def.Stream() != nil || streams(def) != "" {
 			return fmt.Errorf("%s is not answered by one reply, so there is nothing to measure", c.Method)
 		}
 		name := def.Name()

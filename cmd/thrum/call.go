@@ -24,10 +24,12 @@ func callCommand() *command {
 			"A declared exception is printed to standard error, as JSON, with exit code 1.\n" +
 			dialectHelp + "\n" +
 			"\n" +
+			"Where a method streams, JSON is any number of messages, and each that comes back is\n" +
+			"printed on a line of its own, when it comes; of Thrift, that goes over ttheader, which\n" +
+			"is the default for it.\n" +
+			"\n" +
 			"Services of a .fbs or .bfbs file are called over trpc, whose compressions are none,\n" +
-			"gzip, zlib and snappy. Where their methods stream, JSON is any number of messages,\n" +
-			"and each that comes back is printed on a line of its own, when it comes. An error of\n" +
-			"the application is printed as JSON, like an exception.",
+			"gzip, zlib and snappy. An error of the application is printed as JSON, like an exception.",
 		examples: []string{
 			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
 			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
@@ -59,6 +61,9 @@ func call(env *environment, args []string, o *callOptions) error {
 	service, def, err := o.find(env.stderr, args[1])
 	if err != nil {
 		return err
+	}
+	if streams(def) != "" {
+		return callStream(env, args, o, service, def)
 	}
 	method, err := generic.NewMethod(def)
 	if err != nil {

@@ -82,10 +82,6 @@ func callFlat(env *environment, args []string, o *callOptions) error {
 
 // exchange sends the input, prints what comes back and returns the outcome.
 func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, method *flatgeneric.Method, args []string) error {
-	print := func(reply []byte) error {
-		_, err := fmt.Fprintf(env.stdout, "%s\n", reply)
-		return err
-	}
 	mode := method.Def().Stream()
 	if mode == nil || mode.Kind == schema.ServerStream {
 		input, err := callInput(env, args)
@@ -97,7 +93,8 @@ func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, 
 			if err != nil {
 				return err
 			}
-			return print(reply)
+			_, err = fmt.Fprintf(env.stdout, "%s\n", reply)
+			return err
 		}
 		args = []string{string(input)}
 	}
@@ -105,23 +102,7 @@ func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, 
 	if err != nil {
 		return err
 	}
-	defer stream.Close()
-	wrong := make(chan error, 1)
-	go func() {
-		if err := sendAll(stream, requests(env, args)); err != nil {
-			wrong <- err
-			stream.Close()
-		}
-	}()
-	for {
-		reply, err := stream.RecvJSON()
-		if err != nil {
-			return outcome(err, wrong)
-		}
-		if err := print(reply); err != nil {
-			return err
-		}
-	}
+	return converse(env, stream, requests(env, args))
 }
 
 // outcome returns how a stream ended: err is what receiving ended with, and wrong holds what was wrong
@@ -152,7 +133,7 @@ func requests(env *environment, args []string) io.Reader {
 
 // sendAll sends the JSON values of r one after another. Its error is what is wrong with them; why a stream
 // takes no more is for who receives.
-func sendAll(stream *flatgeneric.Stream, r io.Reader) error {
+func sendAll(stream jsonStream, r io.Reader) error {
 	c := &cutter{r: r, limit: maxValue, format: jsonFormat}
 	for i := int64(0); ; i++ {
 		v, err := c.next()

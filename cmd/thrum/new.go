@@ -38,9 +38,10 @@ type newFlags struct {
 
 func newCommand() *command {
 	return &command{
-		name: "new", args: "--fbs FILE | --thrift FILE -o DIR [--mod PATH]",
+		name: "new", args: "FILE... -o DIR [--mod PATH]",
 		summary: "start a project: server, client and tests for the services of an IDL file",
-		help: "Writes into DIR: main.go, config.go and config.json; a file with a handler and one\n" +
+		help: "FILE is one .thrift file, or .fbs and .bfbs files, which --thrift and --fbs name, too.\n" +
+			"Writes into DIR: main.go, config.go and config.json; a file with a handler and one\n" +
 			"with tests for each service; cmd/client; and below stub/ what thrum gen writes.\n" +
 			"Run again after the IDL has changed: stub/ and services.go are written anew, all\n" +
 			"other files that are there stay as they are.\n\n" +
@@ -49,8 +50,8 @@ func newCommand() *command {
 			"takes Thrum from the checkout that this program was built from, if it was; --replace=\n" +
 			"takes a release instead. Services of .fbs are served over tRPC, several on one server.",
 		examples: []string{
-			"thrum new --fbs greeter.fbs -o greeter --mod example.com/greeter",
-			"thrum new --thrift shop.thrift -o cmd/shop",
+			"thrum new greeter.fbs -o greeter --mod example.com/greeter",
+			"thrum new shop.thrift -o cmd/shop",
 			"thrum new --fbs a.fbs --fbs b.fbs --fbsdir schemas -o out --rpconly",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -65,8 +66,14 @@ func newCommand() *command {
 			fs.BoolVar(&f.stubsOnly, "rpconly", false, "write generated code only")
 			fs.BoolVar(&f.mocks, "mocks", true, "write mocks of the services, and a test that shows their use")
 			return func(env *environment, args []string) error {
-				if len(args) > 0 {
-					return usageError("new takes no arguments but flags: the IDL goes behind --fbs or --thrift")
+				for _, path := range args {
+					list := f.thrift
+					if isFBS(path) {
+						list = f.fbs
+					} else if isProto(path) {
+						return foreign(path)
+					}
+					*list = append(*list, path)
 				}
 				f.built = true
 				fs.Visit(func(given *flag.Flag) { f.built = f.built && given.Name != "replace" })
@@ -84,7 +91,7 @@ func (f *newFlags) run(env *environment) error {
 	case f.out == "":
 		return usageError("-o is missing: it names the directory of the project")
 	case (len(*f.fbs) == 0) == (len(*f.thrift) == 0):
-		return usageError("either --fbs or --thrift is needed")
+		return usageError("a .thrift file is needed, or some .fbs files, and not both")
 	case len(*f.thrift) > 1:
 		return usageError("Thrift IDL is taken one file at a time")
 	}

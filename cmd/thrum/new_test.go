@@ -32,7 +32,7 @@ var layouts = []struct {
 	{"one namespace beside each other", map[string]string{
 		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
 		"part.fbs": `namespace app; table Part { n:int; } rpc_service Parts { Get(Part):Part; }`},
-		[]string{"--fbs", "root.fbs"}, true},
+		[]string{"root.fbs"}, true},
 	{"namespaces in one directory", map[string]string{
 		"root.fbs": `include "part.fbs"; namespace app; table Reply { part:part.Part; } rpc_service S { Get(app.part.Part):Reply; }`,
 		"part.fbs": `namespace app.part; table Part { n:int; }`},
@@ -239,7 +239,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	placeFile(t, "a.thrift", "service S {}")
 	for _, args := range [][]string{
 		{"--fbs", "a.fbs"}, {"-o", "x"}, {"--fbs", "a.fbs", "--thrift", "a.thrift", "-o", "x"}, {"--fbs", "a.thrift", "-o", "x", "--mod", "m"},
-		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
+		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest.thrift"}, {"a.proto", "-o", "x", "--mod", "m"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
 	} {
 		expect(t, exitUsage, append([]string{"new"}, args...)...)
 	}
