@@ -44,5 +44,9 @@
 // one it has 422, or 500 if it is fbthrift's server exception, or 503 if that is
 // transient. Every error is a problem document of RFC 9457: see [Problem].
 //
+// GET / lists the services as JSON, each method with an example of its arguments; with [Explorer]
+// browsers get a page there, on which methods are called. Methods that stream, also by Kitex's annotation,
+// are left out.
+//
 // The package reads no IDL: its caller gives it a schema.
 package gateway

@@ -72,7 +72,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case rt != nil:
 		g.call(w, r, rt, params)
 	case path == "/" && (r.Method == http.MethodGet || r.Method == http.MethodHead):
-		write(w, http.StatusOK, "application/json", t.index)
+		g.serveIndex(w, r, t)
 	case len(allowed) == 0:
 		g.fail(w, r, &failure{http.StatusNotFound, "no route has this path; GET / lists the routes"})
 	default:

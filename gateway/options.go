@@ -16,6 +16,8 @@ type options struct {
 	maxHeader   int
 	timeout     time.Duration
 	multiplexed bool
+	page        []byte // for browsers; nil for none
+	pagePolicy  string
 	report      func(r *http.Request, status int, err error)
 	tell        bool
 	conversion  []transcode.Option

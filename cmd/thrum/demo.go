@@ -90,7 +90,7 @@ func demo(env *environment, listen, web, status string) error {
 	if err != nil {
 		return err
 	}
-	handler, err := gateway.New(files, client, gateway.TellErrors())
+	handler, err := gateway.New(files, client, gateway.TellErrors(), gateway.Explorer())
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func printDemo(w io.Writer, thriftAddress, httpAddress string) {
 	fmt.Fprintf(w, `A bookshop is open.
 
   Thrift  %[1]s  (binary or compact; framed, unframed, THeader, TTHeader)
-  HTTP    http://%[2]s/  (lists the routes)
+  HTTP    http://%[2]s/  (lists the routes; in a browser, a page to try them on)
 
 Try, in another terminal:
 

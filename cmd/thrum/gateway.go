@@ -28,6 +28,7 @@ type gatewayOptions struct {
 	http    string
 	timeout time.Duration
 	tell    bool
+	page    bool
 }
 
 func gatewayCommand() *command {
@@ -36,7 +37,7 @@ func gatewayCommand() *command {
 		summary: "serve HTTP and JSON in front of a Thrift server",
 		help: "ADDRESS is that of the server: host:port or unix:PATH. Each method answers\n" +
 			"POST /Service/method with its arguments as JSON, and has the routes that annotations\n" +
-			"such as api.get name; GET / lists all. When the IDL changes, the routes do, at once and\n" +
+			"such as api.get name; GET / lists all, for browsers as a page to try them on. When the IDL changes, the routes do, at once and\n" +
 			"without losing a request; IDL that is wrong is reported and changes nothing. It runs\n" +
 			"until Ctrl-C.\n" +
 			dialectHelp,
@@ -52,6 +53,7 @@ func gatewayCommand() *command {
 			fs.StringVar(&o.http, "http", demoHTTP, "serve HTTP on this `address`")
 			fs.DurationVar(&o.timeout, "timeout", 10*time.Second, "give calls up after this `time`")
 			fs.BoolVar(&o.tell, "tell-errors", false, "tell clients what is wrong inside, which is for trials")
+			fs.BoolVar(&o.page, "explorer", true, "answer browsers at / with a page that lists and calls the methods")
 			return func(env *environment, args []string) error {
 				if len(args) != 1 {
 					return usageError("the address of one server is needed")
@@ -90,6 +92,9 @@ func (o *gatewayOptions) serve(env *environment, backend string) error {
 	})}
 	if o.multiplexed {
 		serving = append(serving, gateway.Multiplexed())
+	}
+	if o.page {
+		serving = append(serving, gateway.Explorer())
 	}
 	if o.tell {
 		serving = append(serving, gateway.TellErrors())

@@ -81,6 +81,16 @@ func TestGatewayServesAnyServerAndFollowsItsIDL(t *testing.T) {
 	if status, text := post(t, "http://"+address+"/Shop/version", "{}"); status != http.StatusOK || strings.TrimSpace(text) != `"bookshop 1"` {
 		t.Errorf("got %d %s", status, text)
 	}
+	page, err := http.NewRequest(http.MethodGet, "http://"+address+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page.Header.Set("Accept", "text/html")
+	if reply, err := http.DefaultClient.Do(page); err != nil || !strings.HasPrefix(reply.Header.Get("Content-Type"), "text/html") {
+		t.Errorf("the page for browsers: %v", err)
+	} else {
+		reply.Body.Close()
+	}
 	if status, _ := post(t, "http://"+address+"/Shop/ping", "{}"); status != http.StatusNotFound {
 		t.Errorf("a method that the IDL has not: %d", status)
 	}
