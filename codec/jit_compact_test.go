@@ -46,6 +46,7 @@ type tight struct {
 	Shorts         []int16           `frugal:"62,default,list<i16>"`
 	Names          map[string]string `frugal:"63,default,map<string:string>"`
 	Kinds          []enumeration     `frugal:"64,default,list<enumeration>"`
+	Lines          []*line           `frugal:"65,default,list<line>"`
 	D              string            `frugal:"3000,default,string"`
 	E              *bool             `frugal:"20000,optional,bool"`
 	_unknownFields []byte

@@ -57,6 +57,18 @@ type broad struct {
 	Words          []string          `frugal:"302,default,list<string>"`
 	E              int8              `frugal:"303,default,i8"`
 	Kinds          []enumeration     `frugal:"304,default,list<enumeration>"`
+	Lines          []*line           `frugal:"305,default,list<line>"`
+	Flat           []line            `frugal:"306,default,list<line>"`
+	_unknownFields []byte
+}
+
+// line is read by machine code as a whole, so that lists of it are read in a row.
+type line struct {
+	N              int32  `frugal:"1,required,i32"`
+	Text           string `frugal:"2,default,string"`
+	Maybe          *int64 `frugal:"3,optional,i64"`
+	Bytes          []int8 `frugal:"4,optional,list<i8>"`
+	Flag           bool   `frugal:"5,required,bool"`
 	_unknownFields []byte
 }
 
@@ -258,6 +270,86 @@ func TestLongListsOfNumbersAreDecodedWhole(t *testing.T) {
 		for _, cut := range []int{1, 2, 3 + n, 1 + 4*n} {
 			if diff := sameOutcome(all, typ, b[:len(b)-min(len(b), cut)], reflect.Value{}); diff != "" {
 				t.Fatalf("%d numbers without %d bytes: %s", n, cut, diff)
+			}
+		}
+	}
+}
+
+// Lists of structs are longer than what one entry reads or notes, and end anywhere.
+func TestRowsOfStructsAreDecodedInParts(t *testing.T) {
+	type rows struct {
+		Lines []*line `frugal:"1,default,list<line>"`
+		Flat  []line  `frugal:"2,default,list<line>"`
+	}
+	typ := reflect.TypeFor[rows]()
+	r := rand.New(rand.NewSource(3))
+	var v rows
+	for i := range 3000 {
+		l := line{N: int32(i), Flag: i%2 == 0, Text: strings.Repeat("t", i%30), Bytes: make([]int8, i%5)}
+		if m := int64(i); i%3 == 0 {
+			l.Maybe = &m
+		}
+		v.Lines, v.Flat = append(v.Lines, &l), append(v.Flat, l)
+	}
+	for _, p := range []Protocol{Binary, Compact, CompactFBThrift} {
+		writer := contenders(t, typ, Use(p))[0]
+		for _, opts := range [][]Option{{NoCopy()}, {Strict(), MaxDepth(4)}, {MaxDepth(3)}, {MaxDepth(2)}} {
+			all := contenders(t, typ, append(opts, Use(p))...)
+			for _, n := range []int{1, 2, 3, 60, 3000} {
+				b, err := writer.c.marshal(mem.Of(&rows{v.Lines[:n], v.Flat[:n]}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := sameOutcome(all, typ, b, reflect.Value{}); diff != "" {
+					t.Fatalf("%v, %d structs: %s", p, n, diff)
+				}
+				for range 2 + 100/n {
+					bad := bytes.Clone(b[:len(b)-r.Intn(2)*r.Intn(len(b))])
+					bad[r.Intn(len(bad))] ^= 1 << r.Intn(8)
+					if diff := sameOutcome(all, typ, bad, reflect.Value{}); diff != "" {
+						t.Fatalf("%v, %x: %s", p, bad, diff)
+					}
+				}
+			}
+		}
+	}
+	got, _, err := outcome(contenders(t, typ)[2], typ, mustMarshal(t, typ, &v), reflect.Value{})
+	if w := got.Interface().(*rows); err != nil || !reflect.DeepEqual(w.Lines, v.Lines) || !reflect.DeepEqual(w.Flat, v.Flat) {
+		t.Errorf("another value: %v", err)
+	}
+}
+
+func mustMarshal[T any](t testing.TB, typ reflect.Type, v *T) []byte {
+	t.Helper()
+	b, err := contenders(t, typ)[0].c.marshal(mem.Of(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestStructsOfARowKeepTheirUnknownFields(t *testing.T) {
+	type rows struct {
+		Lines []*line `frugal:"1,default,list<line>"`
+	}
+	unknown := append(field(nil, 3, 99), 5)
+	b := append(field(nil, 15, 1), 12, 0, 0, 0, 3)
+	for i := range 3 {
+		b = append(field(b, 8, 1), 0, 0, 0, byte(i))
+		if i == 1 {
+			b = append(b, unknown...)
+		}
+		b = append(field(b, 2, 5), 1, 0)
+	}
+	b = append(b, 0)
+	for _, c := range contenders(t, reflect.TypeFor[rows]()) {
+		v, _, err := outcome(c, reflect.TypeFor[rows](), b, reflect.Value{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range v.Interface().(*rows).Lines {
+			if l.N != int32(i) || !l.Flag || (i == 1) != bytes.Equal(l._unknownFields, unknown) || i != 1 && l._unknownFields != nil {
+				t.Errorf("%s: %d is %+v", c.name, i, l)
 			}
 		}
 	}

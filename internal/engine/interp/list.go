@@ -159,16 +159,26 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	all := d.batch(n)
 	least := d.least(elem)
 	d.expected += n * least
-	for k := range n {
-		d.expected -= least
+	rows := d.rows(elem.A, depth)
+	for k := 0; k < n; {
 		if k == len(v) {
 			v = append(v, make([]mem.Pointer, min(k, n-k))...)
 		}
-		v[k] = all.next(d, elem, i)
-		if i = d.structure(elem.A, v[k], i, depth); i < 0 {
+		at, m := all.next(d, elem, i), 1
+		v[k] = at
+		if rows != nil {
+			m += all.more(d, elem, v[k+1:])
+		}
+		d.expected -= m * least
+		if m > 1 {
+			i = d.row(d.prog.Procs[elem.A], rows, at, k, i, m, depth)
+		} else if i = d.structure(elem.A, at, i, depth); i < 0 {
 			d.fault.Index(k)
+		}
+		if i < 0 {
 			return failed
 		}
+		k += m
 	}
 	d.release(all)
 	mem.SetSlice(p, mem.Data(v), n)
@@ -189,18 +199,31 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	}
 	least := d.least(elem)
 	d.expected += n * least
-	for k := range n {
-		d.expected -= least
+	var rows *Assist
+	if elem.Code == plan.Struct {
+		rows = d.rows(elem.A, depth)
+	}
+	for k := 0; k < n; {
 		if k == have {
 			have += min(have, n-have)
 			mem.SetSlice(p, data, k)
 			slot.Extend(p, have)
 			data, _ = mem.Slice(p)
 		}
-		if i = d.value(elem, mem.Add(data, uintptr(k)*uintptr(op.Size)), i, depth); i < 0 {
+		at, m := mem.Add(data, uintptr(k)*uintptr(op.Size)), 1
+		if rows != nil {
+			m = have - k
+		}
+		d.expected -= m * least
+		if m > 1 {
+			i = d.row(d.prog.Procs[elem.A], rows, at, k, i, m, depth)
+		} else if i = d.value(elem, at, i, depth); i < 0 {
 			d.fault.Index(k)
+		}
+		if i < 0 {
 			return failed
 		}
+		k += m
 	}
 	mem.SetSlice(p, data, n)
 	return i
@@ -280,4 +303,19 @@ func (a *batch) next(d *run, op *plan.Op, i int) mem.Pointer {
 	}
 	d.init(op, v)
 	return v
+}
+
+// more takes the structs that are ready behind the one that next returned, which need no
+// defaults, stores their addresses in to, as far as that has room, and returns how many they are.
+func (a *batch) more(d *run, op *plan.Op, to []mem.Pointer) int {
+	size := d.slots[op.Slot].Size
+	n := min(a.ready, len(to))
+	for k := range n {
+		to[k] = a.at
+		if a.ready--; a.ready > 0 {
+			a.at = mem.Add(a.at, size)
+		}
+	}
+	a.left -= n
+	return n
 }

@@ -23,6 +23,11 @@ type Assist struct {
 	// reports whether it has read the STOP too. It stores no pointer, and reads nothing
 	// behind the window's length. It leaves at the header of a field.
 	Run func(op int, w *Window, base, in mem.Pointer) (done bool)
+	// Row says that Run goes on behind the STOP, with the structs that lie behind
+	// this one in memory and in the message, until Count of them are read. It has then read all
+	// of the last, or stands where it leaves one for which Count counts still; one that
+	// lacks a required field is left behind its STOP.
+	Row bool
 }
 
 // Window is what Run and the interpreter tell each other. It holds no pointers.
@@ -42,13 +47,15 @@ const (
 	Noted         // bytes of Records that Run has filled
 	Next          // the op that is expected next
 	Last          // compact: the id of the field before, before and after Run
+	Count         // the structs to read, before and after Run; 1 unless the Assist reads rows
+	Elem          // bytes from the struct where Run began to the one where it is; 0 before Run
 	Places        // how many there are; Run has the words behind for itself
 )
 
 // Record is a value that Run has found whole and left to the interpreter.
 type Record struct {
-	// Where is the offset of a string in the struct, with BinaryText that of
-	// a binary. With Later in Size it does not matter.
+	// Where is the offset of a string from the struct where Run began, with BinaryText that of
+	// a binary. With Later in Size it is the offset of the struct that the op belongs to.
 	Where uint32
 	// Size is the length of a text, or Later and the index of an op whose value starts at Place. That of
 	// a bool field in the compact protocol is its header.
@@ -98,40 +105,95 @@ func (e Engine) Assisted(decode *plan.Program, b *engine.Binding, o engine.Decod
 	return d, nil
 }
 
+// progress is how far a struct has been read.
+type progress struct {
+	next, last int // the op that is expected, and the id of the field before it
+	seen       fieldSet
+}
+
 // assisted reads a struct as structure does.
 func (d *run) assisted(p *plan.Proc, a *Assist, base mem.Pointer, i, depth int) int {
-	if d.window == nil {
-		d.window = new(Window)
-	}
-	w := d.window // structs within this one use it too, between calls of Run
-	start, next, last := i, 0, 0
-	var seen fieldSet
+	return d.resume(p, a, base, i, i, depth, new(progress))
+}
+
+// resume reads what remains at i of a struct that began at start.
+func (d *run) resume(p *plan.Proc, a *Assist, base mem.Pointer, start, i, depth int, s *progress) int {
 	for {
-		if a.Worth[next] && len(d.b)-i >= 4 {
-			w.State[Length] = uint64(min(len(d.b)-i, MaxWindow))
-			w.State[Seen], w.State[Last] = seen.first, uint64(last)
-			done := a.Run(next, w, base, mem.Add(mem.Data(d.b), uintptr(i)))
-			seen.first, next, last = w.State[Seen], int(w.State[Next]), int(int64(w.State[Last]))
-			taken := int(w.State[Taken])
-			if n := int(w.State[Noted]) / mem.Size[Record](); n > 0 && !d.settle(p, w.Records[:n], base, i, depth-1) {
+		if a.Worth[s.next] && len(d.b)-i >= 4 {
+			var done bool
+			if i, done = d.enter(p, a, base, i, 1, depth, s); i < 0 {
 				return failed
-			}
-			if i += taken; done {
+			} else if done {
 				break
 			}
 		}
 		if d.compact != 0 {
-			i, next, last = d.compactStep(p, base, i, next, last, depth, &seen)
+			i, s.next, s.last = d.compactStep(p, base, i, s.next, s.last, depth, &s.seen)
 		} else {
-			i, next = d.step(p, base, i, next, depth, &seen)
+			i, s.next = d.step(p, base, i, s.next, depth, &s.seen)
 		}
 		if i < 0 {
 			return failed
-		} else if next < 0 {
+		} else if s.next < 0 {
 			break
 		}
 	}
-	return d.finish(p, &seen, start, i)
+	return d.finish(p, &s.seen, start, i)
+}
+
+// enter lets code read at i, where count structs are to come, and reports whether it has read a STOP.
+func (d *run) enter(p *plan.Proc, a *Assist, base mem.Pointer, i, count, depth int, s *progress) (end int, done bool) {
+	if d.window == nil {
+		d.window = new(Window)
+	}
+	w := d.window // structs within this one use it too, between calls of Run
+	w.State[Length] = uint64(min(len(d.b)-i, MaxWindow))
+	w.State[Seen], w.State[Last] = s.seen.first, uint64(s.last)
+	w.State[Count], w.State[Elem] = uint64(count), 0
+	done = a.Run(s.next, w, base, mem.Add(mem.Data(d.b), uintptr(i)))
+	s.seen.first, s.next, s.last = w.State[Seen], int(w.State[Next]), int(int64(w.State[Last]))
+	end = i + int(w.State[Taken])
+	if n := int(w.State[Noted]) / mem.Size[Record](); n > 0 && !d.settle(p, w.Records[:n], base, i, depth-1) {
+		return failed, false
+	}
+	return end, done
+}
+
+// rows returns the Assist for structs in a row, or nil.
+func (d *run) rows(proc int32, depth int) *Assist {
+	if d.assists != nil && depth > 1 {
+		if a := d.assists[proc]; a != nil && a.Row {
+			return a
+		}
+	}
+	return nil
+}
+
+// row reads n structs in a row at base, of which the first has the index first in its list.
+func (d *run) row(p *plan.Proc, a *Assist, base mem.Pointer, first, i, n, depth int) int {
+	at := func(k int) mem.Pointer { return mem.Add(base, uintptr(k)*uintptr(p.Memory)) }
+	for k := 0; k < n; k++ {
+		s, start := new(progress), i
+		if len(d.b)-i >= 4 {
+			var done bool
+			if i, done = d.enter(p, a, at(k), i, n-k, depth, s); i < 0 {
+				return failed
+			}
+			k = n - int(d.window.State[Count])
+			if done && k < n { // a required field is missing
+				i = d.finish(p, &s.seen, start, i)
+			} else if !done {
+				i = d.resume(p, a, at(k), start, i, depth, s)
+			}
+		} else {
+			i = d.resume(p, a, at(k), start, i, depth, s)
+		}
+		if i < 0 {
+			d.fault.Index(first + k)
+			return failed
+		}
+	}
+	return i
 }
 
 // settle makes the values that code has noted in a window that starts at i.
@@ -141,7 +203,7 @@ func (d *run) settle(p *plan.Proc, records []Record, base mem.Pointer, i, depth 
 		at := i + int(r.Place)
 		if r.Size&Later != 0 {
 			op := &p.Ops[r.Size&^Later]
-			to := mem.Add(base, uintptr(op.Off))
+			to := mem.Add(base, uintptr(op.Off)+uintptr(r.Where))
 			if op.Flags&plan.Deref != 0 {
 				to = d.box(op, to)
 			}

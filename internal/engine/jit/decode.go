@@ -135,13 +135,15 @@ type decodeCode struct {
 func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, shortest int) *decodeCode {
 	c := &decodeCode{procs: make([]*decodeProc, len(prog.Procs))}
 	varints := newVarintReader(m)
+	listed := listedStructs(prog)
 	found := false
 	for i, p := range prog.Procs {
 		if !p.IsStruct() || p.Required > 64 || p.Union && o.CheckUnion {
 			continue
 		}
 		d := &decodeProc{Machine: m, prog: prog, proc: p, opts: o}
-		if d.choose(shortest) {
+		d.row = listed[int32(i)] && d.plain(min(shortest, shortestInRow))
+		if d.choose(shortest) || d.row {
 			if o.Compact == 0 {
 				d.emit()
 			} else {
@@ -157,6 +159,38 @@ func decodeProgram(m asm.Machine, prog *plan.Program, o engine.DecodeOptions, sh
 		return nil
 	}
 	return c
+}
+
+// shortestInRow is the number of fields for which code is entered for a list of structs.
+const shortestInRow = 2
+
+// mostMemory is the size of the largest struct in a row: a record has 31 bits for its
+// place in all of those that one entry reads, which have a byte of input at least.
+const mostMemory = 1 << 31 / interp.MaxWindow / 2
+
+// listedStructs has the procedures of structs that are elements of lists.
+func listedStructs(prog *plan.Program) map[int32]bool {
+	listed := make(map[int32]bool)
+	for _, p := range prog.Procs {
+		for i := range p.Ops {
+			if op := &p.Ops[i]; op.Code == plan.List {
+				if elem := &prog.Procs[op.A].Ops[0]; elem.Code == plan.Struct || elem.Code == plan.Pointer {
+					listed[elem.A] = true
+				}
+			}
+		}
+	}
+	return listed
+}
+
+// plain reports whether code takes all of the struct, which has least fields at least and no defaults.
+func (d *decodeProc) plain(least int) bool {
+	for i := range d.proc.Ops {
+		if !d.simple(&d.proc.Ops[i]) {
+			return false
+		}
+	}
+	return len(d.proc.Ops) >= least && d.proc.Init < 0 && d.proc.Memory <= mostMemory
 }
 
 // simple reports whether code takes the op.
@@ -198,12 +232,13 @@ func (d *decodeProc) choose(shortest int) bool {
 func (d *decodeProc) assist(m asm.Machine, code *execmem.Code) *interp.Assist {
 	entries := make([]uintptr, len(d.worth))
 	for k, worth := range d.worth {
-		if worth {
+		if worth || k == 0 && d.row {
 			entries[k] = code.Addr() + uintptr(m.Offset(d.entries[k]))
 		}
 	}
 	return &interp.Assist{
 		Worth: d.worth,
+		Row:   d.row,
 		Run: func(op int, w *interp.Window, base, in mem.Pointer) bool {
 			status := enter.Call(entries[op], (*enter.Block)(&w.State), base, in)
 			runtime.KeepAlive(code)

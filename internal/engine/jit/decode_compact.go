@@ -39,7 +39,7 @@ func (d *compactProc) emit() {
 		d.singles = append(d.singles, d.Label())
 	}
 	for k := range n {
-		if d.worth[k] {
+		if d.worth[k] || k == 0 && d.row {
 			d.entry(k)
 		}
 	}
@@ -93,10 +93,7 @@ func (d *compactProc) leaving() {
 	d.Store(asm.W64, dBlock, 8*interp.Last, dLast)
 	d.storeState()
 	d.Exit(decodeLeft)
-	d.Bind(d.stop)
-	d.AddImm(dAt, dAt, 1)
-	d.storeState()
-	d.Exit(decodeStop)
+	d.stopping()
 }
 
 // last returns the id of the field before op k's where op k is expected.

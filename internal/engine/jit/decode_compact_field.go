@@ -175,6 +175,7 @@ func (d *compactProc) number(f *compactField) {
 // noteAt notes a field for Go, whose value starts off bytes behind dAt.
 func (d *compactProc) noteAt(f *compactField, off int32) {
 	d.room(f)
+	d.where(0)
 	d.StoreImm(asm.W32, dNote, 4, uint64(interp.Later|uint32(f.index)))
 	d.place(off)
 }
@@ -231,7 +232,7 @@ func (d *compactProc) text(f *compactField) {
 			where |= interp.BinaryText
 		}
 		d.room(f)
-		d.StoreImm(asm.W32, dNote, 0, uint64(where))
+		d.where(where)
 		d.Store(asm.W32, dNote, 4, dSize)
 		if longer {
 			d.Sub(dTemp, dAt, dIn)

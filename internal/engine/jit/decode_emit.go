@@ -52,6 +52,7 @@ type decodeProc struct {
 	opts engine.DecodeOptions
 
 	worth   []bool      // by op, and the end
+	row     bool        // structs of lists are read in a row
 	entries []asm.Label // where Go enters, by op
 	expects []asm.Label // the place that expects the op, and that behind the last
 
@@ -68,7 +69,7 @@ func (d *decodeProc) emit() {
 		d.expects = append(d.expects, d.Label())
 	}
 	for k := range n {
-		if d.worth[k] {
+		if d.worth[k] || k == 0 && d.row {
 			d.entry(k)
 		}
 	}
@@ -115,10 +116,46 @@ func (d *decodeProc) leaving() {
 	d.Store(asm.W64, dBlock, 8*interp.Next, dNext)
 	d.storeState()
 	d.Exit(decodeLeft)
+	d.stopping()
+}
+
+// stopping goes on behind the STOP: with the next struct of a row, or to Go.
+func (d *decodeProc) stopping() {
 	d.Bind(d.stop)
 	d.AddImm(dAt, dAt, 1)
+	if d.row {
+		last := d.Label()
+		if d.proc.Required > 0 {
+			d.Imm(dTemp, math.MaxUint64>>(64-d.proc.Required))
+			d.Branch(asm.NE, dSeen, dTemp, last)
+		}
+		d.Load(asm.W64, dTemp, dBlock, 8*interp.Count)
+		d.AddImm(dTemp, dTemp, -1)
+		d.Store(asm.W64, dBlock, 8*interp.Count, dTemp)
+		d.BranchImm(asm.EQ, dTemp, 0, last)
+		d.Load(asm.W64, dTemp, dBlock, 8*interp.Elem)
+		d.AddImm(dTemp, dTemp, int32(d.proc.Memory))
+		d.Store(asm.W64, dBlock, 8*interp.Elem, dTemp)
+		d.AddImm(dBase, dBase, int32(d.proc.Memory))
+		if d.proc.Required > 0 {
+			d.Imm(dSeen, 0)
+		}
+		d.Jump(d.expects[0])
+		d.Bind(last)
+	}
 	d.storeState()
 	d.Exit(decodeStop)
+}
+
+// where stores the first word of a record: the place at off in the struct at hand.
+func (d *decodeProc) where(off uint32) {
+	if !d.row {
+		d.StoreImm(asm.W32, dNote, 0, uint64(off))
+		return
+	}
+	d.Load(asm.W32, dTemp, dBlock, 8*interp.Elem)
+	d.AddImm(dTemp, dTemp, int32(off))
+	d.Store(asm.W32, dNote, 0, dTemp)
 }
 
 // storeState stores what code tells Go however it leaves.
@@ -388,7 +425,7 @@ func (d *decodeProc) text(op *plan.Op, k int, off int32, out asm.Label) {
 		where |= interp.BinaryText
 	}
 	d.Branch(asm.HS, dNote, dFull, out)
-	d.StoreImm(asm.W32, dNote, 0, uint64(where))
+	d.where(where)
 	d.Store(asm.W32, dNote, 4, dSize)
 	d.place(off + 7)
 }
@@ -415,6 +452,7 @@ func (d *decodeProc) list(op *plan.Op, k int, off int32, out asm.Label) {
 // note notes that the field of op k at off is whole.
 func (d *decodeProc) note(k int, off int32, out asm.Label) {
 	d.Branch(asm.HS, dNote, dFull, out)
+	d.where(0)
 	d.StoreImm(asm.W32, dNote, 4, uint64(interp.Later|uint32(k)))
 	d.place(off + 3)
 }

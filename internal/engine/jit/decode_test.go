@@ -44,22 +44,45 @@ func sampleDecode() *plan.Program {
 	return p
 }
 
+// rowDecode reads a list of structs that code reads in a row.
+func rowDecode() *plan.Program {
+	const h = plan.Header
+	p := &plan.Program{Job: plan.Decode, Slots: 2, Procs: []*plan.Proc{
+		{Name: "Rows", Memory: 24, Unknown: -1, Init: -1, Ops: []plan.Op{
+			{Code: plan.List, Flags: h, Wire: thriftwire.List, ID: 1, Off: 0, Size: 8, A: 1, Slot: 0, Name: "rows"},
+		}},
+		{Memory: 8, Unknown: -1, Init: -1, Ops: []plan.Op{{Code: plan.Pointer, Wire: thriftwire.Struct, A: 2, Slot: 1}}},
+		{Name: "Row", Memory: 32, Unknown: -1, Init: -1, Ops: []plan.Op{
+			{Code: plan.I32, Flags: h | plan.Required, Wire: thriftwire.I32, ID: 1, Off: 0, Slot: -1, Name: "number"},
+			{Code: plan.String, Flags: h, Wire: thriftwire.String, ID: 2, Off: 8, Slot: -1, Name: "text"},
+			{Code: plan.I64, Flags: h | plan.Deref, Wire: thriftwire.I64, ID: 3, Off: 24, Slot: -1, Name: "maybe"},
+		}},
+	}}
+	p.Link()
+	return p
+}
+
 func TestDecodeCodeIsAsInTheGoldens(t *testing.T) {
 	if plan.String.Memory() != 16 {
 		t.Skip("the goldens hold the offsets of a 64-bit machine")
 	}
-	prog := sampleDecode()
-	if err := prog.Verify(); err != nil {
-		t.Fatal(err)
-	}
-	for protocol, dialect := range map[string]compact.Dialect{"": 0, "-compact": compact.Apache} {
-		for name, isa := range map[string]struct {
+	for name, c := range map[string]struct {
+		prog    *plan.Program
+		dialect compact.Dialect
+		made    int // the procedure that code is made for
+	}{"": {sampleDecode(), 0, 0}, "-compact": {sampleDecode(), compact.Apache, 0}, "-row": {rowDecode(), 0, 2}} {
+		if err := c.prog.Verify(); err != nil {
+			t.Fatal(err)
+		}
+		for arch, isa := range map[string]struct {
 			machine asm.Machine
 			read    func([]byte) (string, error)
 		}{"amd64": {amd64.New(amd64.Features{}), disasm.AMD64}, "arm64": {arm64.New(), disasm.ARM64}} {
-			made := decodeProgram(isa.machine, prog, engine.DecodeOptions{MaxContainer: 1000, Compact: dialect}, 1)
-			if made.procs[0] == nil || made.procs[1] != nil {
-				t.Fatal("code is made for the wrong procedures")
+			made := decodeProgram(isa.machine, c.prog, engine.DecodeOptions{MaxContainer: 1000, Compact: c.dialect}, 1)
+			for i, p := range made.procs {
+				if (p != nil) != (i == c.made) {
+					t.Fatal("code is made for the wrong procedures")
+				}
 			}
 			code, err := isa.machine.Finish()
 			if err != nil {
@@ -69,7 +92,7 @@ func TestDecodeCodeIsAsInTheGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v, after\n%s", err, got)
 			}
-			golden(t, "decode-"+name+protocol+".txt", got)
+			golden(t, "decode-"+arch+name+".txt", got)
 		}
 	}
 }
@@ -100,6 +123,14 @@ func TestWhatDoesNotPayIsLeftToTheInterpreter(t *testing.T) {
 	made := decodeProgram(amd64.New(amd64.Features{}), prog, o, 5)
 	if made == nil || !made.procs[0].worth[0] || made.procs[0].worth[1] {
 		t.Error("code is not entered where 5 of them stand in a row, or is where they do not")
+	}
+	if made := decodeProgram(amd64.New(amd64.Features{}), rowDecode(), o, 5); made == nil || !made.procs[2].row || made.procs[2].worth[0] {
+		t.Error("a struct of three fields is read in a row or not at all")
+	}
+	withDefaults := rowDecode()
+	withDefaults.Procs[2].Init = 1
+	if decodeProgram(amd64.New(amd64.Features{}), withDefaults, o, 5) != nil {
+		t.Error("structs whose defaults Go sets are read in a row")
 	}
 	prog.Procs[0].Union = true
 	if o.CheckUnion = true; decodeProgram(amd64.New(amd64.Features{}), prog, o, 1) != nil {
