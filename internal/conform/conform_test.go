@@ -2,12 +2,15 @@ package conform_test
 
 import (
 	"bytes"
+	"math"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/internal/conform"
 	"github.com/thrum-rpc/thrum/internal/conform/guard"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"pgregory.net/rapid"
 )
 
@@ -54,6 +57,20 @@ func TestModelReadsWhatItWrites(t *testing.T) {
 				t.Fatalf("%s\nread %d of %d bytes: %v", conform.Format(typ, v), n, len(b), err)
 			}
 		}))
+	}
+}
+
+func TestFloatsAsKeysAreTheSameWhereGoSaysSo(t *testing.T) {
+	double := func(f float64) []byte { return thriftwire.AppendDouble(nil, f) }
+	nan, zero, negative := double(math.NaN()), double(0), double(math.Copysign(0, -1))
+	typ := schema.MapOf(schema.Basic(schema.Double), schema.Basic(schema.I8))
+	for want, keys := range map[string][][]byte{"{nan: 1, nan: 2}": {nan, nan}, "{-0: 2}": {zero, negative}, "{0.5: 2}": {double(0.5), double(0.5)}} {
+		b := thriftwire.AppendMap(nil, thriftwire.Double, thriftwire.I8, 2)
+		b = slices.Concat(b, keys[0], []byte{1}, keys[1], []byte{2})
+		v, _, err := conform.Decode(conform.Binary, typ, b, conform.Rules{})
+		if err != nil || conform.Format(typ, v) != want {
+			t.Errorf("%x is %s, not %s: %v", b, conform.Format(typ, v), want, err)
+		}
 	}
 }
 

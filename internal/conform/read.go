@@ -207,11 +207,16 @@ func (r *reader) mapping(t *schema.Type, depth int) *schema.Value {
 	return v
 }
 
-// put adds an entry to a map, in place of one with the same key.
+// put adds an entry to a map, in place of one with the same key. Floats are the same
+// where Go's maps say so: NaN is never, 0 and -0 are.
 func put(t *schema.Type, m *schema.Value, e schema.MapEntry) {
-	key := Format(t, e.Key)
+	same := func(k *schema.Value) bool { return k.Float == e.Key.Float }
+	if t.Kind() != schema.Float && t.Kind() != schema.Double {
+		key := Format(t, e.Key)
+		same = func(k *schema.Value) bool { return Format(t, k) == key }
+	}
 	for i := range m.Map {
-		if Format(t, m.Map[i].Key) == key {
+		if same(m.Map[i].Key) {
 			m.Map[i] = e
 			return
 		}
