@@ -67,6 +67,7 @@ type tightFB struct {
 	Words       []string    `frugal:"33,default,list<string>"`
 	Kind        enumeration `frugal:"34,default,enumeration"`
 	Inner       *tightFB    `frugal:"35,optional,tightFB"`
+	Flat        []line      `frugal:"36,default,list<line>"`
 }
 
 // dialects are the types by what they are written in.
