@@ -53,7 +53,7 @@ type level uint8
 
 const (
 	best   level = iota // connected, healthy, warm or drawn, and not tried
-	cold                // warming up, too
+	cold                // warming up, or overtaken by hedges, too
 	again               // tried, too, if the attempt does not run beside an earlier one
 	failed              // ejected, too, because nothing better is left
 	levels
@@ -79,7 +79,7 @@ func (p Pick) Usable(e *Endpoint) bool {
 	if p.level < failed && e.ejected(p.now) {
 		return false
 	}
-	if p.level < cold && !e.drawn(p.now) {
+	if p.level < cold && (!e.drawn(p.now) || e.health.late.Load() > p.now) {
 		return false
 	}
 	return e.breaker.usable(p.now)

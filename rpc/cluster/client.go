@@ -294,6 +294,10 @@ func (c *Client) settle(l *lane, o Outcome, err error, end int64, test bool) {
 		if e.health.failures.Load() != 0 {
 			e.health.failures.Store(0)
 		}
+		if e.health.overtaken.Load() != 0 {
+			e.health.overtaken.Store(0)
+			e.health.late.Store(0)
+		}
 	case Refused:
 		l.prove()
 		e.calls.refused.Add(1)

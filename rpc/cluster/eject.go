@@ -43,6 +43,9 @@ type health struct {
 	failures atomic.Int32 // in a row
 	until    atomic.Int64 // when the ejection ends; 0 if there is none
 
+	overtaken atomic.Int32 // attempts in a row beside which another one was faster
+	late      atomic.Int64 // until when it gets calls only if no other address does
+
 	// Guarded by the client's mu.
 	times    int   // ejections, of which good times take away
 	returned int64 // when the last one ended
@@ -57,6 +60,21 @@ func (e *Ejection) eject(h *health, now int64) {
 	h.returned = now + int64(d)
 	h.failures.Store(0)
 	h.until.Store(h.returned)
+}
+
+// The numbers of attempts in a row that were overtaken from which on an address is left alone for a while, and
+// to which the while grows: delays of the second attempt, doubled for each.
+const (
+	overtakenFew  = 2
+	overtakenMost = 6
+)
+
+// overtake notes that a second attempt, made after delay, was faster than one on the address.
+// Cancelled attempts make a slow address look idle, so that it would get the next call, too.
+func (h *health) overtake(now int64, delay time.Duration) {
+	if n := min(h.overtaken.Add(1), overtakenMost); n >= overtakenFew {
+		h.late.Store(now + int64(delay)<<n)
+	}
 }
 
 // record is what an address has done in an interval.

@@ -13,7 +13,8 @@ import (
 // This file holds attempts that run beside each other.
 
 // Hedge configures a second attempt for calls that take long: on another
-// address, beside the first one. The reply that comes first counts, and the other attempt is cancelled.
+// address, beside the first one. The reply that comes first counts, and the other attempt is cancelled. An
+// address on which one call after another is overtaken gets few calls until one of them is not.
 type Hedge struct {
 	After    time.Duration // when the second attempt starts; the least, if there is a Quantile
 	Quantile float64       // of recent latencies, after which it starts; 0 for After alone
@@ -53,8 +54,8 @@ type hedged struct {
 	result func([]byte) error
 	timer  *time.Timer // of the second attempt
 
-	message *rpc.MessageCall // the call, if it is one of a method on messages
-	work    *work            // message, guarded
+	work  *work         // message, guarded
+	delay time.Duration // of the second attempt
 
 	mu     sync.Mutex
 	alarm  int64 // when the timer fires, on the client's clock; 0 if it does not
@@ -77,7 +78,6 @@ func (c *Client) newHedged(ctx *callctx.Context, call *rpc.Invocation, w *work) 
 	h.ctx, h.call, h.shared = ctx, call, *call
 	h.shared.AppendArgs, h.shared.ReadResult = h.append, h.result
 	if w != nil {
-		h.message = w.message
 		h.work = &work{message: h.guarded(*w.message)}
 	}
 	return h
@@ -86,7 +86,7 @@ func (c *Client) newHedged(ctx *callctx.Context, call *rpc.Invocation, w *work) 
 // reuse gives h back, whose second attempt was never due: nobody else knows h, but its timer.
 func (h *hedged) reuse() {
 	h.ctx, h.call, h.shared = nil, nil, rpc.Invocation{}
-	h.message, h.work = nil, nil
+	h.work = nil
 	h.read, h.first = false, nil
 	h.client.hedged.Put(h)
 }
@@ -128,6 +128,7 @@ func (h *hedged) ring() {
 // invokeHedged makes a call with a second attempt after delay.
 func (c *Client) invokeHedged(ctx *callctx.Context, call *rpc.Invocation, w *work, start int64, delay time.Duration) error {
 	h := c.newHedged(ctx, call, w)
+	h.delay = delay
 	h.schedule(start, start+int64(delay))
 	first := c.try(ctx, &h.shared, &attempt{number: 1, start: start, chosen: h.notice, work: h.work})
 
@@ -213,6 +214,7 @@ func (h *hedged) runSecond(now int64) {
 	if t.err == nil && !h.over {
 		h.over = true
 		h.ctx.Cancel()
+		h.first.health.overtake(c.now(), h.delay)
 	}
 }
 

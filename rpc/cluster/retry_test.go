@@ -223,7 +223,7 @@ func testHedging(t *testing.T, contextOf func(*testing.T) context.Context) {
 			}
 		}
 		s := c.Stats()
-		if n := f.node["b"].calls.Load(); n < 90 || s.Hedges == 0 || s.Hedges > uint64(n) {
+		if n := f.node["b"].calls.Load(); n < 2 || s.Hedges == 0 || s.Hedges > uint64(n) {
 			t.Errorf("%d calls on the slow server, %d hedges", n, s.Hedges)
 		}
 		for _, a := range s.Addresses {
@@ -275,7 +275,21 @@ func TestHedgesHaveABudgetAndAQuantile(t *testing.T) {
 		if n := c.Stats().Hedges; n != 0 {
 			t.Errorf("%d hedges of calls that are as fast as most", n)
 		}
-		f.node["b"].slow(5 * time.Second)
+		var begun atomic.Int64
+		for _, n := range f.node { // each is slow now and then, or it would be left alone
+			n.handle(func(ctx context.Context) error {
+				wait := 20 * time.Millisecond
+				if begun.Add(1)%3 == 0 {
+					wait = 5 * time.Second
+				}
+				select {
+				case <-time.After(wait):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			})
+		}
 		for range 150 {
 			if err := echo(t.Context(), c); err != nil {
 				t.Fatal(err)

@@ -48,6 +48,8 @@ func marks(r *harness.Report) []harness.Mark {
 	}
 	most("mix, p99 of noops out of order ÷ alone",
 		f.value("mix", "out-of-order", "p99-us")*inverse(f.value("mix", "alone", "p99-us")), 2)
+	most("one slow server of three, p99 with least-pending or hedging ÷ that of a healthy fleet",
+		min(f.value("slow-server", "least-pending", "p99-us"), f.value("slow-server", "hedging", "p99-us"))*inverse(f.value("slow-server", "healthy", "p99-us")), 1.5)
 	least("overload, goodput as a share of the peak", f.value("overload", "overloaded", "goodput"), 0.9)
 	most("overload, p99 of accepted calls in queue timeouts",
 		f.value("overload", "overloaded", "p99-ms")/float64(queueTimeout.Milliseconds()), 1.25)
@@ -86,7 +88,7 @@ func (f found) both(name, peer string) float64  { return f.find("rpc-both/"+name
 
 func (f found) value(work, name, key string) float64 {
 	for _, g := range f.r.Figures {
-		if strings.HasPrefix(g.Case, "rpc/"+work+"/") && g.Name == name {
+		if (g.Case == "rpc/"+work || strings.HasPrefix(g.Case, "rpc/"+work+"/")) && g.Name == name {
 			return g.Values[key]
 		}
 	}

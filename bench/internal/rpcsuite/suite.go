@@ -24,7 +24,7 @@ func drive(out io.Writer, o harness.Options, report *harness.Report) (err error)
 	}
 	defer l.close()
 	for _, work := range []func(harness.Options, *harness.Report) error{
-		l.cpuWork, l.bothWork, l.largeWork, l.idleWork, l.mixWork, l.overloadWork, l.queueWork,
+		l.cpuWork, l.bothWork, l.largeWork, l.idleWork, l.mixWork, l.overloadWork, l.slowWork, l.queueWork,
 	} {
 		if err := work(o, report); err != nil {
 			return err
