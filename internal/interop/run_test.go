@@ -96,17 +96,33 @@ func (p peer) forward(t *testing.T, front wiring, port string, back wiring) stri
 // has the demo behind it, whose store comes back; others answer from the list.
 func (p peer) serve(t *testing.T, calls []call, w wiring) (port string, books *store.Store) {
 	t.Helper()
-	if p.forwards {
-		books, demo := startShop(t)
-		return p.forward(t, w, demo, plainest), books
+	port, books, _ = p.serveUntilKilled(t, calls, w)
+	return port, books
+}
+
+// serveUntilKilled is serve for a server that is killed before the test ends.
+func (p peer) serveUntilKilled(t *testing.T, calls []call, w wiring) (port string, books *store.Store, kill func()) {
+	t.Helper()
+	if !p.forwards {
+		port, kill = p.start(t, "server", writeCalls(t, calls), w.transport, w.protocol)
+		return port, nil, kill
 	}
-	return p.listen(t, "server", writeCalls(t, calls), w.transport, w.protocol), nil
+	books, demo := startShop(t)
+	port, kill = p.start(t, w.transport, w.protocol, w.service, demo, plainest.transport, plainest.protocol, plainest.service)
+	return port, books, kill
 }
 
 // listen starts a program of the peer that prints its port. What it says on
 // its standard error is a failure of the test: that a call came with other
 // arguments than those of the list, for one.
 func (p peer) listen(t *testing.T, args ...string) (port string) {
+	t.Helper()
+	port, _ = p.start(t, args...)
+	return port
+}
+
+// start is listen for a program that may be killed before the test ends.
+func (p peer) start(t *testing.T, args ...string) (port string, kill func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	cmd := p.program(ctx, args...)
@@ -140,5 +156,5 @@ func (p peer) listen(t *testing.T, args ...string) (port string) {
 	if port == "" {
 		t.Fatalf("the %s server printed no port", p.name)
 	}
-	return port
+	return port, cancel
 }
