@@ -30,12 +30,24 @@ var rewrite = flag.Bool("rewrite", false, "rewrite the golden files")
 // TestFBThriftVectors sends the requests of testdata/fbthrift.txt and compares
 // the answers with those that stand there.
 func TestFBThriftVectors(t *testing.T) {
-	const name = "testdata/fbthrift.txt"
+	server, address := startVectors(t)
+	runVectors(t, "testdata/fbthrift.txt", func() (*rpc.Server, string) { return server, address })
+}
+
+// TestFBThriftGoodbyes does so with testdata/fbthrift_goaway.txt, whose cases have servers of their own that stop.
+func TestFBThriftGoodbyes(t *testing.T) {
+	patience := rpc.Grace(time.Minute, time.Minute) // with clients that stay
+	runVectors(t, "testdata/fbthrift_goaway.txt", func() (*rpc.Server, string) { return startVectors(t, patience) })
+}
+
+// runVectors sends the requests of a file, each case to the server that serve returns.
+func runVectors(t *testing.T, name string, serve func() (*rpc.Server, string)) {
+	t.Helper()
 	golden, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := startVectors(t)
+	var server *rpc.Server
 	var out strings.Builder
 	var conn net.Conn
 	for line := range strings.Lines(string(golden)) {
@@ -47,7 +59,11 @@ func TestFBThriftVectors(t *testing.T) {
 		kind, tokens, _ := strings.Cut(text, " ")
 		switch kind {
 		case "==":
+			var address string
+			server, address = serve()
 			conn = connect(t, address)
+		case "~":
+			stop(t, server)
 		case ">", "-", "!":
 			b := vector(t, tokens)
 			if kind != "!" {
@@ -75,9 +91,20 @@ func TestFBThriftVectors(t *testing.T) {
 	}
 }
 
+// stop lets a server begin to stop.
+func stop(t *testing.T, server *rpc.Server) {
+	t.Helper()
+	go server.Shutdown(t.Context())
+	for end := time.Now().Add(30 * time.Second); !server.Stopping(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the server does not stop")
+		}
+	}
+}
+
 // startVectors serves methods on the bytes of their structs, and returns the
-// address.
-func startVectors(t *testing.T) string {
+// server and its address.
+func startVectors(t *testing.T, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
 	method := func(name string, serve func(ctx context.Context, args, dst []byte) ([]byte, error)) rpc.Method {
 		return rpc.Method{Name: name, Serve: serve}
@@ -86,12 +113,12 @@ func startVectors(t *testing.T) string {
 		dst = thriftwire.AppendField(dst, thriftwire.String, 0)
 		return thriftwire.AppendStop(thriftwire.AppendString(dst, text))
 	}
-	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Overloaded(func(call rpc.CallInfo) error {
+	server := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Overloaded(func(call rpc.CallInfo) error {
 		if call.Method() == "shed" {
 			return errors.New("not now")
 		}
 		return nil
-	}))
+	}))...)
 	methods := []rpc.Method{
 		method("echo", func(_ context.Context, args, dst []byte) ([]byte, error) { return append(dst, args...), nil }),
 		method("note", func(_ context.Context, _, dst []byte) ([]byte, error) { return append(dst, 0), nil }),
@@ -121,7 +148,7 @@ func startVectors(t *testing.T) string {
 	}
 	go server.Serve(listener)
 	t.Cleanup(func() { server.Close() })
-	return listener.Addr().String()
+	return server, listener.Addr().String()
 }
 
 func connect(t *testing.T, address string) net.Conn {
