@@ -99,10 +99,19 @@ func TestRequestsAreMixedByWeight(t *testing.T) {
 	f := load.Form{Dialect: load.Header}
 	noop, shed, throw := request(t, f, "noop", []byte{0}), request(t, f, "shed", []byte{0}), request(t, f, "throw", []byte{0})
 	noop.Weight, throw.Weight = 6, 3
-	res := drive(t, load.Config{
-		Address: serve(t), Form: f, Requests: []load.Request{noop, shed, throw},
-		Connections: 2, Depth: 10, Rate: 5000, Duration: 400 * time.Millisecond,
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	res, err := load.Run(ctx, load.Config{
+		Network: "tcp", Address: serve(t), Form: f, Requests: []load.Request{noop, shed, throw}, Connections: 2, Depth: 10, Rate: 5000,
+		Progress: func(p load.Progress) {
+			if p.Replies >= 1500 { // so many that shares are near the weights
+				cancel()
+			}
+		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	total := res.Latency.Count + res.Refused.Count
 	share := func(n int64) float64 { return float64(n) / float64(total) }
 	if got := share(res.Kinds[0].Latency.Count); got < 0.54 || got > 0.66 {
@@ -118,10 +127,22 @@ func TestRequestsAreMixedByWeight(t *testing.T) {
 }
 
 func TestTheEndOfTheContextEndsTheRunWithAResult(t *testing.T) {
-	address := serve(t)
+	var calls atomic.Int64
+	address := framedServer(t, func(w io.Writer, seq int32, _ int) bool {
+		calls.Add(1)
+		_, err := w.Write(good(seq))
+		return err == nil
+	})
 	for _, rate := range []float64{0, 1000} {
 		for _, warmup := range []time.Duration{0, time.Hour} {
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			end := calls.Load() + 50 // of which all but those of the depth have been answered
+			go func() {
+				for calls.Load() < end && ctx.Err() == nil {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
 			res, err := load.Run(ctx, load.Config{
 				Network: "tcp", Address: address, Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})},
 				Connections: 2, Depth: 4, Rate: rate, Warmup: warmup,
