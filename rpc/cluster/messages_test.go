@@ -273,3 +273,32 @@ func TestAnAddressOfStructsIsNoneOfMessages(t *testing.T) {
 		}
 	})
 }
+
+func TestClosingEndsStreamsAndCallsOnMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // whose bubble says if a goroutine is left
+		f := newFleet(t, "a")
+		defer f.stop()
+		c := f.messages()
+		if err := c.Connect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s, err := c.OpenMessageStream(t.Context(), &rpc.MessageStreamCall{Method: "/pkg.M/Chat", Type: transport.FlatBuffers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.node["a"].slow(time.Hour)
+		called := make(chan error, 1)
+		go func() {
+			_, err := say(t.Context(), c, []byte("hi"))
+			called <- err
+		}()
+		time.Sleep(time.Second)
+		c.Close()
+		if err := <-called; !errors.Is(err, rpc.ErrClientClosed) {
+			t.Errorf("the call ended with %v", err)
+		}
+		if err := s.Recv(t.Context(), func([]byte) error { return nil }); !errors.Is(err, rpc.ErrClientClosed) {
+			t.Errorf("the stream ended with %v", err)
+		}
+	})
+}

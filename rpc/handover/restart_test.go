@@ -59,7 +59,7 @@ func serve(args []string) error {
 		return err
 	}
 	server := rpc.NewServer(rpc.Logger(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))),
-		rpc.Grace(30*time.Second, 300*time.Millisecond), rpc.QueueTimeout(0), rpc.TaskExpiry(0),
+		rpc.Grace(30*time.Second, 5*time.Second), rpc.QueueTimeout(0), rpc.TaskExpiry(0),
 		rpc.TLS(&tls.Config{Certificates: []tls.Certificate{pair}}), rpc.TLSPermitted())
 	if err := server.Register(&rpc.Service{Name: "Echo", Methods: []rpc.Method{{Name: "echo", Serve: echo}}}); err != nil {
 		return err
