@@ -79,7 +79,7 @@ func (p Pick) Usable(e *Endpoint) bool {
 	if p.level < failed && e.ejected(p.now) {
 		return false
 	}
-	if p.level < cold && (!e.drawn(p.now) || e.health.late.Load() > p.now) {
+	if p.level < cold && (!e.drawn(p.now) || e.health.late.Load() > p.now || e.health.overtaken.Load() >= overtakenFew && e.Pending() > 0) {
 		return false
 	}
 	return e.breaker.usable(p.now)

@@ -70,7 +70,8 @@ const (
 )
 
 // overtake notes that a second attempt, made after delay, was faster than one on the address.
-// Cancelled attempts make a slow address look idle, so that it would get the next call, too.
+// Cancelled attempts make a slow address look idle, so that it would get the next call, too. After the
+// while it gets one call at a time, until one is not overtaken.
 func (h *health) overtake(now int64, delay time.Duration) {
 	if n := min(h.overtaken.Add(1), overtakenMost); n >= overtakenFew {
 		h.late.Store(now + int64(delay)<<n)
