@@ -103,3 +103,20 @@ func TestConvertSaysWhatIsWrongWithFlatBuffers(t *testing.T) {
 		}
 	}
 }
+
+func TestInspectShowsFlatBuffers(t *testing.T) {
+	idl := flatIDL(t)
+	message := flatConvert(t, orders[:strings.Index(orders, "\n")], idl, "json", "flatbuffers")
+	code, out, stderr := thrum(message, "inspect", "--idl", idl)
+	if code != exitOK || stderr != "" || !strings.Contains(out, "shop.v1.Order\n") || !strings.Contains(out, `name: string = "a"`) {
+		t.Errorf("exit code %d, %s\n%s", code, stderr, out)
+	}
+	if code, out, stderr = thrum(message[:50], "inspect", "--idl", idl, "--type", "Order"); code != exitFailed || !strings.Contains(stderr, "[unexpected-eof]") || !strings.Contains(out, "id: u64 = 7") {
+		t.Errorf("cut: exit code %d, %s\n%s", code, stderr, out)
+	}
+	for _, args := range []string{"--format flatbuffers", "--idl " + idl + " --plan", "--idl " + idl + " --format binary", "--idl " + idl + " --framed varint"} {
+		if code, _, stderr := thrum(message, append([]string{"inspect"}, strings.Fields(args)...)...); code != exitUsage {
+			t.Errorf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+}

@@ -19,12 +19,13 @@ func inspectCommand() *command {
 	return &command{
 		name: "inspect", args: "[FILE] [--idl FILE [--type NAME | --method Service.method]]",
 		summary: "show what an encoded message holds",
-		help: "Shows messages of Thrift and Protobuf as a tree, with the offset of every part. FILE\n" +
-			"is standard input if it is left out or -. The format is found out unless --format\n" +
-			"and its companions name it. With IDL, fields and enums have names: messages with an\n" +
-			"envelope by the method that they name, others by --type, or by --method for its\n" +
-			"arguments or, with --result, its result. What cannot be read is shown up to the\n" +
-			"fault, with exit code 1; what does not fit the IDL is marked with !.\n" +
+		help: "Shows messages of Thrift, Protobuf and, with their IDL, FlatBuffers as a tree, with\n" +
+			"the offset of every part. FILE is standard input if it is left out or -. The format is\n" +
+			"found out unless --format and its companions name it. With IDL, fields and enums have\n" +
+			"names: messages with an envelope by the method that they name, others by --type, or\n" +
+			"by --method for its arguments or, with --result, its result; FlatBuffers by --type or\n" +
+			"the root type. What cannot be read is shown up to the fault, with exit code 1; what\n" +
+			"does not fit the IDL is marked with !.\n" +
 			"--plan shows the programs that encode and decode a type, for the Go struct that\n" +
 			"\"thrum gen\" would write for it, and --asm the machine code of one of them.",
 		examples: []string{
@@ -33,6 +34,7 @@ func inspectCommand() *command {
 			"thrum inspect capture.bin --framed=true --idl shop.thrift",
 			"thrum inspect order.bin --idl shop.thrift --type Order",
 			"thrum inspect order.pb --idl shop.proto --type Order",
+			"thrum inspect monster.mon --idl monster.fbs",
 			"thrum inspect --plan --job decode --idl shop.thrift --type Order",
 			"thrum inspect --asm amd64 --job encode --idl shop.thrift --type Order",
 		},
@@ -67,7 +69,7 @@ func (f *inspectFlags) declare(fs *flag.FlagSet) {
 	f.idl.declare(fs)
 	fs.StringVar(&f.method, "method", "", "show values as arguments of this `Service.method`")
 	fs.BoolVar(&f.result, "result", false, "with --method, show values as its result")
-	fs.StringVar(&f.format, "format", "auto", "the `protocol`: auto, binary, compact, compact-fbthrift or protobuf")
+	fs.StringVar(&f.format, "format", "auto", "the `protocol`: auto, binary, compact, compact-fbthrift, protobuf or flatbuffers")
 	fs.StringVar(&f.framed, "framed", "auto", "the `length` before each value: auto, false for none, true for four bytes, varint, or theader or ttheader for four bytes and headers")
 	fs.StringVar(&f.envelope, "envelope", "auto", "what stands before a struct: auto, none, strict or non-strict")
 	fs.BoolVar(&f.hex, "hex", false, "the input is hexadecimal text")
@@ -113,7 +115,7 @@ func (f *inspectFlags) run(env *environment, args []string) error {
 func (f *inspectFlags) formatOption() (o inspect.Format, err error) {
 	if o.Protocol, err = choose("format", f.format, map[string]inspect.Protocol{
 		"auto": 0, "binary": inspect.Binary, "compact": inspect.Compact, "compact-fbthrift": inspect.CompactFBThrift,
-		"protobuf": inspect.Protobuf,
+		"protobuf": inspect.Protobuf, "flatbuffers": inspect.FlatBuffers,
 	}); err != nil {
 		return o, err
 	}
@@ -131,6 +133,9 @@ func (f *inspectFlags) formatOption() (o inspect.Format, err error) {
 
 // schema finds what the IDL says of the input.
 func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
+	if isFBS(f.idl.path) || o.Format.Protocol == inspect.FlatBuffers {
+		return f.table(env, o)
+	}
 	if f.idl.path == "" {
 		if f.idl.name != "" || f.method != "" || f.plan || f.asm != "" {
 			return usageError("--idl is missing: it names the .thrift file")
@@ -164,6 +169,17 @@ func (f *inspectFlags) schema(env *environment, o *inspect.Options) error {
 			o.Method = func(string) *schema.Method { return m }
 		}
 	}
+	return err
+}
+
+// table finds the root table of FlatBuffers.
+func (f *inspectFlags) table(env *environment, o *inspect.Options) (err error) {
+	p, framing := o.Format.Protocol, o.Format.Framing
+	if f.method != "" || f.plan || f.asm != "" || p != 0 && p != inspect.FlatBuffers || framing > inspect.Framed {
+		return usageError("a .fbs or .bfbs file goes with --type, --framed=true or false, and --format flatbuffers or auto")
+	}
+	o.Format.Protocol = inspect.FlatBuffers
+	o.Struct, err = f.idl.table(env.stderr)
 	return err
 }
 

@@ -61,7 +61,7 @@ func (w *anyWalk) value(v Value, depth int) (any, *diag.Fault) {
 
 func (w *anyWalk) plain(v Value, depth int) (any, *diag.Fault) {
 	if w.left -= 1 + v.n; w.left < 0 {
-		return nil, diag.NewFault(diag.SizeLimit, v.offset(), tooShared)
+		return nil, diag.NewFault(diag.SizeLimit, v.Offset(), tooShared)
 	}
 	switch {
 	case v.kind == absent:
@@ -112,7 +112,7 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 		return nil, diag.NewFault(diag.DepthLimit, v.pos, fmt.Sprintf("tables nest deeper than %d levels", maxDepth))
 	}
 	if w.whole && v.kind == table {
-		if slot, ok := v.unknown(); ok {
+		if slot, ok := v.Unknown(); ok {
 			return nil, diag.NewFault(diag.UnknownField, v.pos, fmt.Sprintf("the table has the field %d, which the schema does not have; it would be lost", slot))
 		}
 	}
@@ -132,9 +132,12 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 	return all, nil
 }
 
-// unknown returns a field of a table that the schema does not have, or that
-// nobody reads since it is deprecated.
-func (v Value) unknown() (slot int, ok bool) {
+// Unknown returns the id of a field that the table v holds and the schema does not have, or
+// that nobody reads since it is deprecated. ok is false if there is none.
+func (v Value) Unknown() (id int, ok bool) {
+	if v.kind != table {
+		return 0, false
+	}
 	_, size := flatwire.VTable(v.b, v.pos)
 	for slot := range max(0, size-4) / 2 {
 		if flatwire.Field(v.b, v.pos, slot) == 0 {

@@ -125,7 +125,7 @@ func (v Value) Get(path ...Step) (Value, error) {
 	for i, s := range path {
 		next, fault := at.step(s)
 		if fault == nil && !next.Exists() {
-			fault = diag.NewFault(diag.NotFound, at.offset(), "the message has no such value")
+			fault = diag.NewFault(diag.NotFound, at.Offset(), "the message has no such value")
 		}
 		if fault != nil {
 			for j := i; j >= 0; j-- {
@@ -149,7 +149,7 @@ func (v Value) step(s Step) (Value, *diag.Fault) {
 	case dynamic.FieldStep, dynamic.NameStep:
 		d := v.fields()
 		if d == nil {
-			return Value{}, diag.NewFault(diag.TypeMismatch, v.offset(), "a value of type "+v.t.String()+" has no fields")
+			return Value{}, diag.NewFault(diag.TypeMismatch, v.Offset(), "a value of type "+v.t.String()+" has no fields")
 		}
 		f, fault := s.FieldOf(d)
 		if fault != nil {
@@ -158,7 +158,7 @@ func (v Value) step(s Step) (Value, *diag.Fault) {
 		return v.field(f), nil
 	case dynamic.IndexStep, dynamic.NumberStep:
 		if v.kind != elements {
-			return Value{}, diag.NewFault(diag.TypeMismatch, v.offset(), "a value of type "+v.t.String()+" has no elements")
+			return Value{}, diag.NewFault(diag.TypeMismatch, v.Offset(), "a value of type "+v.t.String()+" has no elements")
 		}
 		if n := s.Number(); n >= 0 && n < int64(v.n) {
 			return v.Index(int(n)), nil
@@ -175,7 +175,7 @@ func (v Value) step(s Step) (Value, *diag.Fault) {
 	case dynamic.DoubleKeyStep:
 		return v.Lookup(math.Float64frombits(uint64(s.Number()))), nil
 	default:
-		return Value{}, diag.NewFault(diag.Unsupported, v.offset(), "FlatBuffers has no step "+s.String())
+		return Value{}, diag.NewFault(diag.Unsupported, v.Offset(), "FlatBuffers has no step "+s.String())
 	}
 }
 

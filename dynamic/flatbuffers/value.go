@@ -190,11 +190,13 @@ func (v Value) mismatch(want string) error {
 	if v.kind == absent {
 		return diag.NewFault(diag.NotFound, -1, "the value does not exist")
 	}
-	return diag.NewFault(diag.TypeMismatch, v.offset(), want+" was asked for, the value is of type "+v.t.String())
+	return diag.NewFault(diag.TypeMismatch, v.Offset(), want+" was asked for, the value is of type "+v.t.String())
 }
 
-// offset returns where v stands in the message, -1 for nowhere.
-func (v Value) offset() int {
+// Offset returns where the value stands in the message: a table, struct or number itself,
+// a string or vector with its first byte or element behind the length. It is -1 for a value
+// that is not written.
+func (v Value) Offset() int {
 	if v.kind <= left {
 		return -1
 	}
@@ -235,7 +237,7 @@ func (v Value) Int() (int64, error) {
 	case !ok || !kind.IsInteger():
 		return 0, v.mismatch("an integer")
 	case kind == schema.U64 && bits > math.MaxInt64:
-		return 0, diag.NewFault(diag.OutOfRange, v.offset(), "the number is beyond the range of int64")
+		return 0, diag.NewFault(diag.OutOfRange, v.Offset(), "the number is beyond the range of int64")
 	}
 	return int64(bits), nil
 }
@@ -247,7 +249,7 @@ func (v Value) Uint() (uint64, error) {
 	case !ok || !kind.IsInteger():
 		return 0, v.mismatch("an integer")
 	case !kind.IsUnsigned() && int64(bits) < 0:
-		return 0, diag.NewFault(diag.OutOfRange, v.offset(), "the number is negative")
+		return 0, diag.NewFault(diag.OutOfRange, v.Offset(), "the number is negative")
 	}
 	return bits, nil
 }

@@ -70,7 +70,7 @@ var House = Rules{
 		{"dynamic/structs", []string{"dynamic", "codec", "schema", "diag", "wire/thriftwire"}},
 		{"rpc/stream", nil},
 		{"rpc/transport/...", []string{"rpc/transport/...", "wire/thriftwire/...", "wire/protowire", "diag"}},
-		{"internal/inspect", []string{"rpc/transport/...", "schema", "diag", "wire/..."}},
+		{"internal/inspect", []string{"rpc/transport/...", "dynamic/flatbuffers", "flatbuf", "schema", "diag", "wire/..."}},
 		{"internal/load", []string{"rpc/transport/...", "wire/thriftwire/..."}},
 		{"rpc/transport/ttstream", []string{"rpc/stream", "rpc/transport/...", "wire/thriftwire", "diag"}},
 		{"rpc/internal/callctx", nil},

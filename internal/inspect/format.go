@@ -19,6 +19,7 @@ const (
 	Compact                             // Apache's compact protocol
 	CompactFBThrift                     // fbthrift's compact protocol
 	Protobuf                            // Protobuf messages, which have no envelope
+	FlatBuffers                         // FlatBuffers messages of the type Options.Struct, which is needed; never guessed
 )
 
 // Framing says whether each value has its length before it.
@@ -26,7 +27,7 @@ type Framing uint8
 
 const (
 	Unframed  Framing = iota + 1
-	Framed            // four bytes, big-endian
+	Framed            // four bytes, big-endian; for FlatBuffers little-endian
 	Delimited         // a varint; for Protobuf only
 	THeader           // Framed, with the headers of fbthrift's header transport; the protocol stands in them
 	TTHeader          // Framed, with the headers of CloudWeGo's TTHeader, likewise

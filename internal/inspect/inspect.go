@@ -36,6 +36,9 @@ const maxDepth = 1024
 // Write shows what data holds: values one after another up to its end. The
 // error is a [*diag.Fault] if data cannot be read, or the first error of w.
 func Write(w io.Writer, data []byte, o Options) error {
+	if o.Format.Protocol == FlatBuffers {
+		return writeFlat(w, data, o)
+	}
 	if o.Format.Protocol == Protobuf { // which has nothing to guess
 		o.Format.Framing, o.Format.Envelope = max(o.Format.Framing, Unframed), Bare
 	}
