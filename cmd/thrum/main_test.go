@@ -279,8 +279,8 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	if out, _ := expect(t, exitFailed, "check", binary); !strings.Contains(out, "a.bfbs: error: the binary schema is broken") {
 		t.Errorf("got %q", out)
 	}
-	if _, stderr := expect(t, exitUsage, "inspect", "--idl", path, "--type", "A"); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
-		t.Errorf("thrum inspect: %q", stderr)
+	if _, stderr := expect(t, exitUsage, "bench", "127.0.0.1:1", "--idl", path, "--method", "S.m"); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
+		t.Errorf("thrum bench: %q", stderr)
 	}
 }
 
