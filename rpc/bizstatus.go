@@ -15,7 +15,7 @@ import (
 // travel in the headers of an ordinary reply.
 
 // BizStatus is a failure with a code of the application's own. A handler that
-// returns one, in any wrapping, has it sent in the headers of its reply over TTHeader; over
+// returns one, in any wrapping, has it sent in the headers of its reply over TTHeader, with its code over tRPC and gRPC; over
 // other dialects it is an [*ApplicationException] with the message. A
 // client gets it as it was.
 type BizStatus struct {

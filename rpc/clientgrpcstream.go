@@ -140,7 +140,11 @@ func (w *grpcClientWire) receive() {
 	if !ok {
 		outcome = statusError(&grpc.Status{Code: grpc.Internal, Message: errNoStatus.Error()})
 	}
-	w.ms.OnClose(outcome, metadataOfFields(reply.Trailer))
+	trailer := reply.Trailer
+	if _, alone := reply.Header["Grpc-Status"]; alone { // which is a trailer then
+		trailer = reply.Header
+	}
+	w.ms.OnClose(outcome, metadataOfFields(trailer))
 }
 
 // readAll hands the messages of an answer to the stream, until the error that ends it.

@@ -16,7 +16,7 @@
 // # Messages of other formats
 //
 // A method may also serve messages of a format of its own, FlatBuffers above all, which
-// travel over tRPC: see [Method.Message], [DialMessages], and package flatrpc, which joins them to
+// travel over tRPC and gRPC: see [Method.Message], [DialMessages], and package flatrpc, which joins them to
 // generated types. Such methods stand in the same table, and pass the same admission.
 //
 // # How handlers answer

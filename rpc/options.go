@@ -372,7 +372,7 @@ func Compact(d compact.Dialect) ClientOption {
 
 // CompressMessages makes a client of [DialMessages] compress the messages that
 // it sends; servers answer alike. The default is trpc.None; trpc's Compression.Supported says what else
-// there is.
+// there is. gRPC has trpc.None and trpc.Gzip.
 func CompressMessages(c trpc.Compression) ClientOption {
 	return clientOption(func(o *clientOptions) { o.packing = c })
 }

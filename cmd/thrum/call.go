@@ -34,6 +34,7 @@ func callCommand() *command {
 			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
 			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
 			`thrum call 127.0.0.1:8000 shop.v1.Orders.Watch '{"id": 7}' --idl orders.fbs`,
+			`thrum call 127.0.0.1:8000 shop.v1.Orders.Watch '{"id": 7}' --idl orders.fbs --dialect grpc`,
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
 			var o callOptions

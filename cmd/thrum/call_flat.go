@@ -23,7 +23,8 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 	if s.dialect == "" {
 		s.dialect = "trpc"
 	}
-	if _, err := choose("dialect", s.dialect, map[string]bool{"trpc": true}); err != nil {
+	overGRPC, err := choose("dialect", s.dialect, map[string]bool{"trpc": false, "grpc": true})
+	if err != nil {
 		return nil, err
 	}
 	if s.protocol != "binary" || s.multiplexed || s.path != "/" {
@@ -36,6 +37,9 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 		return nil, err
 	}
 	opts := []rpc.ClientOption{rpc.CompressMessages(compression)}
+	if overGRPC {
+		opts = append(opts, rpc.GRPC())
+	}
 	config, err := s.tls.config(address, load.Framed)
 	if config != nil {
 		opts = append(opts, rpc.TLS(config))

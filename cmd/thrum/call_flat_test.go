@@ -86,6 +86,9 @@ func TestCallSpeaksToServicesOfFlatBuffers(t *testing.T) {
 	}{
 		{"", []string{"Shop.Place", ink}, exitOK, green, ""},
 		{ink, []string{"shop.v1.Shop.Place", "-", "--dialect", "trpc", "--compress", "gzip"}, exitOK, green, ""},
+		{ink, []string{"shop.v1.Shop.Place", "-", "--dialect", "grpc", "--compress", "gzip"}, exitOK, green, ""},
+		{"", []string{"Shop.Chat", ink + "\n" + ink, "--dialect", "grpc"}, exitOK, green + green + green + green, ""},
+		{"", []string{"Shop.Place", "--dialect", "grpc"}, exitFailed, "", `{"code":7,"message":"nothing ordered"}` + "\n"},
 		{"", []string{"Shop.Watch", ink}, exitOK, green + green, ""},
 		{ink + `{"items":[{"name":"pen"}]}`, []string{"Shop.Feed", "-"}, exitOK, pen, ""},
 		{"", []string{"Shop.Chat", ink + "\n" + ink}, exitOK, green + green + green + green, ""},

@@ -5,9 +5,11 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/gen"
+	"github.com/thrum-rpc/thrum/transcode/flatproto"
 )
 
 // This file is "thrum gen".
@@ -49,11 +51,14 @@ func genCommand() *command {
 			"in the directories that \"namespace go\" names. PATH is the import path of DIR.\n" +
 			"What is on by default is turned off by --NAME=false.\n\n" +
 			"For .fbs and .bfbs the directories are those that go_package or the namespaces\n" +
-			"name, flatc is not needed, and of the options --includes and --services count.",
+			"name, flatc is not needed, and of the options --includes and --services count. With\n" +
+			"--proto a .proto file is written for each instead, by which clients of Protobuf call\n" +
+			"the services over gRPC and tRPC.",
 		examples: []string{
 			"thrum gen shop.thrift -o gen --prefix example.org/shop/gen",
 			"thrum gen shop.thrift -o gen --static --getters=false",
 			"thrum gen monster.fbs -o gen --prefix example.org/game/gen",
+			"thrum gen shop.fbs -o proto --proto",
 			"thrum gen a.fbs b.fbs -I schemas -o gen --go-package example.org/game/gen/all",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -61,6 +66,7 @@ func genCommand() *command {
 			out := fs.String("o", "", "write below `dir`")
 			prefix := fs.String("prefix", "", "the import `path` of the directory that is written to")
 			goPackage := fs.String("go-package", "", "the Go `package` of .fbs files that name none")
+			proto := fs.Bool("proto", false, "write .proto files for .fbs files, instead of Go")
 			switches := genSwitches()
 			values := make([]*bool, len(switches))
 			for i, s := range switches {
@@ -69,6 +75,13 @@ func genCommand() *command {
 			return func(env *environment, args []string) error {
 				if len(args) == 0 || *out == "" {
 					return usageError("a file and -o are needed")
+				}
+				if *proto {
+					files, err := protoFiles(env, args, *dirs)
+					if err != nil {
+						return err
+					}
+					return writeFiles(env, *out, files)
 				}
 				opts := []gen.Option{gen.ImportPrefix(*prefix), gen.GoPackage(*goPackage)}
 				for i, s := range switches {
@@ -91,6 +104,11 @@ func generate(env *environment, paths, dirs []string, out string, opts []gen.Opt
 	if err != nil {
 		return err
 	}
+	return writeFiles(env, out, files)
+}
+
+// writeFiles writes files below a directory and prints their paths.
+func writeFiles(env *environment, out string, files []gen.File) error {
 	if err := gen.Write(out, files); err != nil {
 		return err
 	}
@@ -100,6 +118,27 @@ func generate(env *environment, paths, dirs []string, out string, opts []gen.Opt
 		}
 	}
 	return nil
+}
+
+// protoFiles returns the .proto files for .fbs files.
+func protoFiles(env *environment, paths, dirs []string) ([]gen.File, error) {
+	if !isFBS(paths[0]) {
+		return nil, usageError("--proto is for .fbs and .bfbs files")
+	}
+	loaded, err := loadFlat(env.stderr, paths, dirs)
+	if err != nil {
+		return nil, err
+	}
+	var files []gen.File
+	for i, f := range loaded {
+		text, err := flatproto.AppendSchema(nil, f)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", paths[i], err)
+		}
+		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i]))
+		files = append(files, gen.File{Path: name + ".proto", Content: text})
+	}
+	return files, nil
 }
 
 // generated returns the Go for files of one language: one of Thrift, or some of

@@ -284,6 +284,27 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	}
 }
 
+func TestGenWritesProtobufsFilesForFlatBuffers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range map[string]string{
+		"shop.fbs": "namespace shop; table A { n:int = 3; } rpc_service S { M(A):A; }", "one.thrift": "struct A {}",
+		"two.fbs": "namespace a; table T {} rpc_service S { M(T):T; } namespace b; rpc_service S2 { M(a.T):a.T; }",
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := expect(t, exitOK, "gen", "shop.fbs", "-o", "out", "--proto")
+	text, err := os.ReadFile(filepath.Join("out", "shop.proto"))
+	if out != filepath.FromSlash("out/shop.proto\n") || err != nil || !strings.Contains(string(text), "rpc M(A) returns (A);") {
+		t.Errorf("wrote %q: %s, %v", out, text, err)
+	}
+	if _, stderr := expect(t, exitFailed, "gen", "two.fbs", "-o", "out", "--proto"); !strings.Contains(stderr, "services of two namespaces") {
+		t.Errorf("got %q", stderr)
+	}
+	expect(t, exitUsage, "gen", "one.thrift", "-o", "out", "--proto")
+}
+
 func TestGenWritesGoForFlatBuffers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{

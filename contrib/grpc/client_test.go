@@ -168,6 +168,17 @@ func splitByThrum(ctx context.Context, c *rpc.MessageClient, text string, count 
 	}
 }
 
+func TestTrailersOfStreamsComeBack(t *testing.T) {
+	c := thrumClient(t, peerServer(t, newWaits()))
+	s, err := flatrpc.OpenServerStream[Word](within(t), c, split, word(nil, "a", 0), verifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); err != io.EOF || s.Trailer()["served-by"] != "grpc-go" {
+		t.Errorf("the trailer is %v, %v", s.Trailer(), err)
+	}
+}
+
 func joinByThrum(t *testing.T, c *rpc.MessageClient) {
 	t.Helper()
 	s, err := flatrpc.OpenClientStream[Word](within(t), c, join, verifier())

@@ -9,7 +9,7 @@
 // Names, attributes and units are those of the RPC conventions of OpenTelemetry's
 // semantic conventions v1.43.0: spans are named Service/method, histograms are
 // rpc.server.call.duration and rpc.client.call.duration, in seconds, and rpc.system.name is
-// "thrift", or "trpc" for messages over tRPC. With [Legacy] they are those of v1.37.0, which older dashboards know: rpc.service beside
+// "thrift", or "trpc" and "grpc" for messages over tRPC and gRPC. With [Legacy] they are those of v1.37.0, which older dashboards know: rpc.service beside
 // rpc.method, and rpc.server.duration and rpc.client.duration in milliseconds.
 //
 // A method whose name is the client's choice (served by rpc.Service.Unknown) and methods of a

@@ -35,8 +35,11 @@ const (
 
 // systemOf returns the value of rpc.system.name for a dialect.
 func systemOf(d transport.Dialect) string {
-	if d == transport.TRPC {
+	switch d {
+	case transport.TRPC:
 		return "trpc"
+	case transport.GRPC:
+		return "grpc"
 	}
 	return "thrift"
 }

@@ -62,7 +62,7 @@ func (t *instruments) measure(ctx context.Context, m *method, began time.Time, o
 // carries tells whether headers travel with a message.
 func carries(d transport.Dialect) bool {
 	switch d {
-	case transport.Header, transport.TTHeader, transport.HTTP, transport.TRPC:
+	case transport.Header, transport.TTHeader, transport.HTTP, transport.TRPC, transport.GRPC:
 		return true
 	}
 	return false

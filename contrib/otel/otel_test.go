@@ -407,12 +407,18 @@ func TestNamesThatClientsChooseAreNotToldApart(t *testing.T) {
 	}
 }
 
-func TestMessagesOverTRPCAreTraced(t *testing.T) {
+func TestMessagesAreTraced(t *testing.T) {
+	t.Run("trpc", func(t *testing.T) { traceMessages(t, "trpc") })
+	t.Run("grpc", func(t *testing.T) { traceMessages(t, "grpc", rpc.GRPC()) })
+}
+
+// traceMessages traces calls on messages over a system.
+func traceMessages(t *testing.T, system string, opts ...rpc.ClientOption) {
 	caller, server := newProcess(), newProcess()
 	address := serve(t, []rpc.Method{{Name: "Buy", Message: func(context.Context, rpc.Message) (rpc.Message, error) {
 		return rpc.Message{}, nil
 	}}}, otelthrum.Server(server.opts...))
-	client, err := rpc.DialMessages(t.Context(), "tcp", address, otelthrum.Client(caller.opts...))
+	client, err := rpc.DialMessages(t.Context(), "tcp", address, append(opts, otelthrum.Client(caller.opts...))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -424,7 +430,7 @@ func TestMessagesOverTRPCAreTraced(t *testing.T) {
 	if served.Parent.SpanID() != sent.SpanContext.SpanID() || sent.Name != "Shop/Buy" || served.Name != "Shop/Buy" {
 		t.Errorf("%s and %s are not linked", sent.Name, served.Name)
 	}
-	if m := attributesOf(served); m["rpc.system.name"] != "trpc" || m["rpc.method"] != "Shop/Buy" {
+	if m := attributesOf(served); m["rpc.system.name"] != system || m["rpc.method"] != "Shop/Buy" {
 		t.Error(m)
 	}
 	if err := client.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/Shop/Other"}); err == nil {

@@ -8,6 +8,9 @@
 //	       a map[string]any mostly; results as values that are read in place
 //	JSON   objects both ways, as package flatjson converts them
 //
+// Clients may send either of them, FlatBuffers, or Protobuf; Bodies teaches a generated
+// service the same.
+//
 // A Method calls one method, of any of the four modes. Serve and ServeJSON make a
 // service of functions on values and on JSON.
 //
@@ -23,6 +26,6 @@
 // A Method is immutable and safe for concurrent use. What calls return aliases
 // nothing of theirs; what a handler gets is valid until it returns.
 //
-// The package joins flatrpc, dynamic/flatbuffers and flatjson. It knows neither IDL
+// The package joins flatrpc, dynamic/flatbuffers, flatjson and flatproto. It knows neither IDL
 // text nor the network.
 package flatgeneric

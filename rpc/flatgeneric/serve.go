@@ -66,10 +66,7 @@ func serve(s *schema.Service, unary func(context.Context, *Method, *root, *flatb
 		if err != nil {
 			return nil, err
 		}
-		accept := []flatrpc.Option{flatrpc.AcceptJSON(m.send.json, m.recv.json)}
-		if m.send.proto != nil && m.recv.proto != nil {
-			accept = append(accept, flatrpc.AcceptProtobuf(m.send.proto, m.recv.proto))
-		}
+		accept := m.bodies()
 		switch {
 		case def.Stream() != nil && streams != nil:
 			out.Methods = append(out.Methods, flatrpc.Bidi(def.Name(), m.send.verifier,

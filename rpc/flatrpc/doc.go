@@ -3,7 +3,7 @@
 //
 // A service is an [rpc.Service] whose methods are made here, with the full name that its
 // schema gives it, such as "shop.Orders"; a method is then called as "/shop.Orders/Place" over
-// tRPC. What arrives is verified before a handler sees it: a message that breaks the rules is
+// tRPC and gRPC. What arrives is verified before a handler sees it: a message that breaks the rules is
 // answered with trpc.ServerDecode, and the handler is not run.
 //
 // A request is a view of what the network has read, and a reply is sent from the Builder's

@@ -51,6 +51,16 @@ func Accept(t transport.ContentType, c Converter) Option {
 	})
 }
 
+// ForEach makes one option for a whole service of options that differ by method: of
+// is asked for each by its name.
+func ForEach(of func(method string) []Option) Option {
+	return option(func(m *method) {
+		for _, o := range of(m.name) {
+			o.apply(m)
+		}
+	})
+}
+
 // AcceptJSON makes a method serve JSON too. Requests are converted by req and
 // replies by reply, such as the Converters of package flatjson for the two messages.
 func AcceptJSON(req MessageReader, reply JSONWriter) Option {

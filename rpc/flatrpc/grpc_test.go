@@ -1,0 +1,139 @@
+package flatrpc_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
+)
+
+// This file holds calls and streams over gRPC between our own sides. Those
+// with grpc-go on the other side are in contrib/grpc.
+
+func TestCallsAndStreamsGoOverGRPC(t *testing.T) {
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)))
+	for _, packing := range []trpc.Compression{trpc.None, trpc.Gzip} {
+		c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(packing))
+		if c.Dialect() != transport.GRPC {
+			t.Errorf("the client speaks %s", c.Dialect())
+		}
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				text := strings.Repeat(fmt.Sprint(i), 1+i*1000)
+				w, err := callRepeat(mustEnd(t), c, text, 3)
+				if err != nil || w.Text() != strings.Repeat(text, 3) {
+					t.Errorf("call: %v", err)
+				}
+				if err := errors.Join(download(mustEnd(t), c, text, 50), upload(mustEnd(t), c, text, 50), bothWays(mustEnd(t), c, text, 50)); err != nil {
+					t.Errorf("streams: %v", err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+func TestOverGRPCTypesOfFailuresStay(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxFrameSize(1<<16))
+	c := dial(t, address, rpc.GRPC())
+	var biz *rpc.BizStatus
+	if _, err := callRepeat(mustEnd(t), c, "x", -1); !errors.As(err, &biz) || biz.Code != 1 || biz.Message != "too often" {
+		t.Errorf("the application's: %v", err)
+	}
+	var status *grpc.Status
+	if _, err := callRepeat(mustEnd(t), c, strings.Repeat("x", 10_000), 10); !errors.As(err, &status) || status.Code != grpc.ResourceExhausted {
+		t.Errorf("a reply that is too large: %v", err)
+	}
+	if _, err := callRepeat(mustEnd(t), c, strings.Repeat("x", 100_000), 1); !errors.As(err, &status) || status.Code != grpc.ResourceExhausted {
+		t.Errorf("a request that is too large: %v", err)
+	}
+	call := &rpc.MessageCall{Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: []byte("no message")}}
+	if err := c.InvokeMessage(mustEnd(t), call); !errors.As(err, &status) || status.Code != grpc.InvalidArgument {
+		t.Errorf("no message: %v", err)
+	}
+	call.Attachment = []byte("x")
+	var e *rpc.Error
+	if err := c.InvokeMessage(mustEnd(t), call); !errors.As(err, &e) || e.Stage != rpc.StageEncode {
+		t.Errorf("an attachment: %v", err)
+	}
+	var told *rpc.StatusError
+	if _, err := flatrpc.Call[Word](mustEnd(t), c, "/test.Words/Shout", word(nil, "x", 1), wordVerifier()); !errors.As(err, &told) || told.Code != trpc.NoFunc {
+		t.Errorf("no such method: %v", err)
+	}
+}
+
+func TestCompressionBombsAreRefusedOverGRPC(t *testing.T) {
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)), rpc.MaxFrameSize(1<<16))
+	c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(trpc.Gzip), rpc.MaxFrameSize(64<<20))
+	bomb := strings.Repeat("x", 16<<20)
+	var status *grpc.Status
+	if _, err := callRepeat(mustEnd(t), c, bomb, 1); !errors.As(err, &status) || status.Code != grpc.ResourceExhausted {
+		t.Errorf("a call: %v", err)
+	}
+	if err := upload(mustEnd(t), c, bomb, 3); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a stream: %v", err)
+	}
+	if _, err := callRepeat(mustEnd(t), c, "still", 3); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestThriftsClientsDoNotSpeakGRPC(t *testing.T) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)})
+	if c, err := rpc.Dial(mustEnd(t), "tcp", address, rpc.GRPC()); err == nil {
+		c.Close()
+		t.Error("a client of structs dials by gRPC")
+	}
+	if c, err := rpc.DialMessages(mustEnd(t), "tcp", address, rpc.GRPC(), rpc.CompressMessages(trpc.Zlib)); err == nil {
+		c.Close()
+		t.Error("gRPC has a name for zlib")
+	}
+}
+
+func TestAStreamOverGRPCThatIsNotReadEnds(t *testing.T) {
+	ended := make(chan error, 1)
+	flood := flatrpc.ServerStream("Flood", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+		for {
+			if err := out.Send(word(out.NewBuilder(), req.Text(), 1)); err != nil {
+				ended <- err
+				return err
+			}
+		}
+	})
+	_, address := serve(t, append(streaming(), flood), rpc.StreamExpiry(50*time.Millisecond))
+	c := dial(t, address, rpc.GRPC())
+	s, err := flatrpc.OpenServerStream[Word](mustEnd(t), c, "/test.Words/Flood", word(nil, strings.Repeat("x", 50_000), 1), wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *stream.Error
+	select {
+	case err := <-ended:
+		if !errors.As(err, &e) || e.Code != stream.Expired {
+			t.Errorf("the handler is told %v", err)
+		}
+	case <-time.After(patience):
+		t.Fatal("the handler sends without end")
+	}
+	if err := bothWays(mustEnd(t), c, "beside it", 5); err != nil {
+		t.Errorf("another stream of the connection: %v", err)
+	}
+	for err == nil {
+		_, err = s.Recv()
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the client is told %v", err)
+	}
+}
