@@ -19,6 +19,8 @@ type StructEncoder interface {
 	// do itself it calls p. A fault need not be exact: who meets one lets an interpreter encode
 	// the whole value again.
 	AppendStruct(p *Parts, b []byte, proc int, base mem.Pointer, depth int) ([]byte, *diag.Fault)
+	// AppendEntries does so with n entries of the map op: see Strides. depth is that of keys and elements.
+	AppendEntries(p *Parts, b []byte, op *plan.Op, entries mem.Pointer, n, depth int) ([]byte, *diag.Fault)
 }
 
 // Parts is an interpreter that hands all structs to a StructEncoder. It is valid during a call.

@@ -36,7 +36,8 @@ type encoder struct {
 
 	gatherers *sync.Pool // of *gatherer
 
-	assist StructEncoder // encodes structs instead; nil for none
+	assist  StructEncoder // encodes structs instead; nil for none
+	batched []bool        // by slot: it encodes the entries of those maps too
 }
 
 // gatherer is an encoder while it gathers.

@@ -33,6 +33,7 @@ type cell struct {
 	encode func(e *encoder, b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byte, *diag.Fault)
 	size   func(e *encoder, op *plan.Op, m mem.Pointer, depth int) (int, *diag.Fault)
 	decode func(d *run, op *plan.Op, p mem.Pointer, i, n, depth int) int
+	stride int // of the array in which entries are handed over
 }
 
 // cellsOf returns the cell of each slot that is a map of known shapes.
@@ -89,8 +90,13 @@ func cellOfKey[K comparable](k atom[K], elem mem.Shape) *cell {
 }
 
 func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
+	handed := new(batches[K, V])
 	return &cell{
+		stride: mem.Size[entry[K, V]](),
 		encode: func(e *encoder, b []byte, op *plan.Op, m mem.Pointer, depth int) ([]byte, *diag.Fault) {
+			if e.handsOver(op, mem.MapLen(m)) {
+				return handed.append(e, b, op, m, depth)
+			}
 			key, elem := &e.prog.Procs[op.A].Ops[0], &e.prog.Procs[op.B].Ops[0]
 			if out, f, ok := appendText(e, b, op, any(mem.Map[K, V](m)), depth); ok {
 				return out, f

@@ -65,7 +65,8 @@ type encoder struct {
 	parts          *interp.Parts
 	code           *execmem.Code
 	entry          uintptr
-	units          []unit // by procedure
+	units          []unit    // by procedure
+	maps           []entries // by slot
 	limits
 	sizer    sizer
 	maxDepth int
@@ -96,7 +97,15 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 	if reason := declined(encode, o); reason != "" {
 		return nil, reason
 	}
+	e := &encoder{Encoder: fallback, maxDepth: o.MaxDepth}
+	var err error
+	if e.parts, err = (interp.Engine{}).AssistedEncoder(encode, size, b, o, e); err != nil {
+		return nil, err.Error()
+	}
 	g := newEncodeGenerator(newMachine(), encode, o)
+	if !o.Sorted {
+		g.strides = e.parts.Strides()
+	}
 	work := encodes
 	if worthSizing(encode, o.Compact) {
 		work |= sizes
@@ -105,11 +114,10 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 	if reason != "" {
 		return nil, reason
 	}
-	pages, err := execmem.New(code)
-	if err != nil {
+	if e.code, err = execmem.New(code); err != nil {
 		return nil, err.Error()
 	}
-	e := &encoder{Encoder: fallback, code: pages, entry: pages.Addr(), maxDepth: o.MaxDepth}
+	e.entry = e.code.Addr()
 	e.limits = g.limits()
 	for proc := range g.resume {
 		e.units = append(e.units, g.unitAt(e.entry, proc))
@@ -117,9 +125,15 @@ func newEncoder(encode, size *plan.Program, b *engine.Binding, o engine.EncodeOp
 	if g.sizer != nil {
 		e.sizer = sizer{g.sizer.unitAt(e.entry, 0), g.sizer.limits()}
 	}
-	if e.parts, err = (interp.Engine{}).AssistedEncoder(encode, size, b, o, e); err != nil {
-		return nil, err.Error()
+	batched := make([]bool, len(g.maps))
+	for slot, m := range g.maps {
+		if m.op != nil {
+			m.entry, batched[slot] = e.entry+uintptr(g.m.Offset(m.start)), true
+			g.maps[slot] = m
+		}
 	}
+	e.maps = g.maps
+	e.parts.Batch(batched)
 	return e, ""
 }
 
@@ -194,19 +208,13 @@ func (e *encoder) run(p *interp.Parts, b []byte, proc int, base mem.Pointer, dep
 		block[wordEnd] = uint64(min(cap(b), start+asm.Budget))
 		block[wordLevels] = uint64(levels)
 		block[wordWork] = workLimit
-		var status uint64
-		if levels <= e.levels {
-			status = enter.Call(e.entry, &block, base, mem.Data(b))
-		} else {
-			status = enter.CallDeep(e.entry, &block, base, mem.Data(b))
-		}
-		runtime.KeepAlive(e)
+		status := e.call(levels > e.levels, &block, base, mem.Data(b))
 		at := int(block[wordOut] - block[wordBuffer])
 		if status == statusDone {
 			return b[:at], nil
 		}
 		if status == statusFault {
-			return nil, diag.NewFault(diag.InvalidValue, len(b), "a value without an encoding")
+			return nil, valueFault(len(b))
 		}
 		block[wordPosition] = uint64(at)
 		if status == statusRoom {
@@ -237,6 +245,22 @@ func (e *encoder) run(p *interp.Parts, b []byte, proc int, base mem.Pointer, dep
 		}
 		block[wordPosition] = uint64(len(b))
 	}
+}
+
+// call enters the code.
+func (e *encoder) call(deep bool, block *enter.Block, base, out mem.Pointer) uint64 {
+	var status uint64
+	if deep {
+		status = enter.CallDeep(e.entry, block, base, out)
+	} else {
+		status = enter.Call(e.entry, block, base, out)
+	}
+	runtime.KeepAlive(e)
+	return status
+}
+
+func valueFault(offset int) *diag.Fault {
+	return diag.NewFault(diag.InvalidValue, offset, "a value without an encoding")
 }
 
 // leave does what the code has left to the driver, and sets where the code goes on; 0 if nothing remains.

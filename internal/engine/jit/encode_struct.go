@@ -67,6 +67,9 @@ type encodeGenerator struct {
 
 	cold []func() // makes what runs rarely, behind the unit
 
+	strides []int     // of map entries, by slot; those of 0 are not for code
+	maps    []entries // by slot
+
 	sizing bool             // code counts and does not write
 	sizer  *encodeGenerator // of the size code; nil for none
 }
@@ -138,6 +141,7 @@ func (g *encodeGenerator) units() {
 			g.unit(i)
 		}
 	}
+	g.mapEntries(g.strides)
 	g.makeBodies()
 }
 

@@ -1,8 +1,6 @@
 package jit
 
 import (
-	"runtime"
-
 	"github.com/thrum-rpc/thrum/internal/engine/jit/enter"
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
@@ -77,13 +75,7 @@ func (e *encoder) size(base mem.Pointer) (int, bool) {
 		start := int(block[wordPosition])
 		block[wordLevels] = uint64(levels)
 		block[wordWork] = sizeWork
-		var status uint64
-		if levels <= s.levels {
-			status = enter.Call(e.entry, &block, base, nil)
-		} else {
-			status = enter.CallDeep(e.entry, &block, base, nil)
-		}
-		runtime.KeepAlive(e)
+		status := e.call(levels > s.levels, &block, base, nil)
 		at := int(block[wordOut])
 		block[wordPosition] = uint64(at)
 		switch {
