@@ -155,11 +155,12 @@ var kinds = []codec.EngineKind{codec.JIT, codec.Interp}
 
 var protocols = map[codec.Protocol]string{codec.Binary: "binary", codec.Compact: "compact"}
 
-// groupsOf has both works on a value, on both engines and in both protocols.
+// groupsOf has the works on a value, on both engines and in both protocols.
 func groupsOf[T any](name string, v *T) ([]harness.Group, error) {
 	var all []harness.Group
 	for _, p := range []codec.Protocol{codec.Binary, codec.Compact} {
 		marshal := harness.Group{Work: "marshal", Shape: name}
+		size := harness.Group{Work: "size", Shape: name}
 		unmarshal := harness.Group{Work: "unmarshal", Shape: name}
 		var messages [][]byte
 		for _, k := range kinds {
@@ -174,9 +175,10 @@ func groupsOf[T any](name string, v *T) ([]harness.Group, error) {
 			messages = append(messages, b)
 			variant := k.String() + "/" + protocols[p]
 			marshal.Contestants = append(marshal.Contestants, harness.Contestant{Name: variant, New: func() (harness.Worker, error) { return encodes(c, v), nil }})
+			size.Contestants = append(size.Contestants, harness.Contestant{Name: variant, New: func() (harness.Worker, error) { return sizes(c, v), nil }})
 			unmarshal.Contestants = append(unmarshal.Contestants, harness.Contestant{Name: variant, New: func() (harness.Worker, error) { return decodes(c, b), nil }})
 		}
-		for _, g := range []*harness.Group{&marshal, &unmarshal} {
+		for _, g := range []*harness.Group{&marshal, &size, &unmarshal} {
 			g.Bytes = len(messages[0])
 			g.Check = func() error {
 				if !bytes.Equal(messages[0], messages[1]) {
@@ -196,6 +198,17 @@ func encodes[T any](c *codec.Codec[T], v *T) harness.Worker {
 	return func(n int) (err error) {
 		for range n {
 			if buf, err = c.Append(buf[:0], v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func sizes[T any](c *codec.Codec[T], v *T) harness.Worker {
+	return func(n int) error {
+		for range n {
+			if _, err := c.Size(v); err != nil {
 				return err
 			}
 		}
