@@ -15,7 +15,7 @@ import (
 // "go_package=…", else to the one that [GoPackage] names, else to one for each
 // namespace, a/b for a.b; what is in no namespace to one named after the file. A
 // package is imported as [ImportPrefix] + "/" + its path, unless its path begins
-// with the prefix. Of the other options only Includes and Services count.
+// with the prefix. Of the other options only Includes, Services, Mocks and Forms count.
 //
 // The error is a [diag.List] where the schema holds something that Go cannot
 // express: packages that would import each other, two types with one name in
@@ -24,7 +24,7 @@ import (
 // FlatBuffers does not change the files and may run concurrently with itself.
 func FlatBuffers(files []*schema.File, opts ...Option) ([]File, error) {
 	o := newOptions(opts)
-	out, err := fbs.Go(files, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: !o.noServices, Mocks: o.mocks})
+	out, err := fbs.Go(files, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: !o.noServices, Mocks: o.mocks, Forms: o.forms})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func loadFlat(t testing.TB, path string, opts ...fbsidl.Option) *schema.File {
 func TestOutputOfFlatBuffersIsTheGoldenPackages(t *testing.T) {
 	const dir = "internal/golden/flat"
 	for _, path := range flatGoldens {
-		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, "testdata/fbs/"+path)}, gen.ImportPrefix(goldenPrefix+"golden/flat"), gen.Mocks(path == "pkg/shop.fbs"))
+		files, err := gen.FlatBuffers([]*schema.File{loadFlat(t, "testdata/fbs/"+path)}, gen.ImportPrefix(goldenPrefix+"golden/flat"), gen.Mocks(path == "pkg/shop.fbs"), gen.Forms(path == "pkg/shop.fbs"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,8 @@ func Static(on bool) Option { return func(o *options) { o.static = on } }
 // beside or instead of the plain form: for each method X of a service S the
 // interfaces SXCallback and SXFuture, of which NewSService asks the handler, and
 // SXReply, by which a callback answers; and for each service UnimplementedS, to embed,
-// whose methods answer that they are unknown.
+// whose methods answer that they are unknown. Services of FlatBuffers get the interfaces SXCallback
+// of methods without a stream.
 func Forms(on bool) Option { return func(o *options) { o.forms = on } }
 
 // Mocks adds a package xmock below each package x that has services: for each service

@@ -42,7 +42,7 @@ type MessageHandler func(ctx context.Context, in Message) (out Message, err erro
 // addMessage adds a method on messages under construction.
 func (r *registry) addMessage(s *Service, m *Method) error {
 	if m.Serve != nil || m.Future != nil || m.Callback != nil || m.typed.plain != nil || m.typed.future != nil || m.typed.callback != nil ||
-		m.Message != nil && m.MessageStream != nil {
+		m.MessageStream != nil && (m.Message != nil || m.MessageCallback != nil) {
 		return fmt.Errorf("rpc: register: %s.%s is a method of two kinds", s.Name, m.Name)
 	}
 	if s.Name == "" || strings.Contains(s.Name, "/") || strings.Contains(m.Name, "/") {

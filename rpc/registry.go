@@ -82,7 +82,7 @@ func (r *registry) add(s *Service) error {
 			return fmt.Errorf("rpc: register: %s.%s stands twice", s.Name, m.Name)
 		}
 		seen[m.Name] = true
-		if m.Message != nil || m.MessageStream != nil {
+		if m.onMessages() {
 			if err := r.addMessage(s, m); err != nil {
 				return err
 			}

@@ -126,7 +126,10 @@ func (c *serverConn) encodeGuarded(call *serverCall, ctx *callContext, appendRes
 		}
 	}()
 	if call.oneway {
-		return reply{}, appendResult(&call.form, &result{room: cutSize})
+		r := result{room: cutSize}
+		err := appendResult(&call.form, &r)
+		r.message.release()
+		return reply{}, err
 	}
 	return c.encode(call, ctx, func(r *result) error { return appendResult(&call.form, r) })
 }

@@ -50,7 +50,7 @@ func (s *Server) serveGRPC(w http.ResponseWriter, r *http.Request) {
 	switch m, refused := g.open(); {
 	case refused.cause != 0:
 		g.refuse(refused)
-	case m.Message != nil:
+	case m.MessageStream == nil:
 		g.serveCall(m)
 	default:
 		g.serveStream()

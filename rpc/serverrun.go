@@ -118,7 +118,9 @@ func (c *serverConn) callback(call *serverCall, m *Method, r Responder) {
 			}
 		}
 	}
-	if m.typed.callback != nil {
+	if m.MessageCallback != nil {
+		m.MessageCallback(Message{Type: call.form.trpc.content, Body: b}, MessageResponder{r})
+	} else if m.typed.callback != nil {
 		m.typed.callback(p, b, r)
 	} else if args, ok := binaryArgs(m, p, b, r); ok {
 		m.Callback(args, r)

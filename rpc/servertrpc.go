@@ -88,7 +88,7 @@ func (c *serverConn) openTRPC(call *serverCall, head trpc.Head, frame []byte) re
 	if unknown != nil {
 		return refusal{cause: RefusedMethod, told: unknown}
 	}
-	if method.Message == nil {
+	if method.MessageStream != nil {
 		return refusal{cause: RefusedMethod, told: &StatusError{Code: trpc.NoFunc, Message: fmt.Sprintf("method %q streams", clip(req.Func))}}
 	}
 	call.method, call.name = method, method.Name

@@ -82,6 +82,10 @@ type Method struct {
 	// not see it. Package flatrpc makes such methods of functions on FlatBuffers.
 	Message MessageHandler
 
+	// MessageCallback serves such a method on the connection's loop, beside or instead of Message: if
+	// it is not nil, it serves.
+	MessageCallback MessageCallbackHandler
+
 	// MessageStream serves a method that streams such messages, instead of Message, on
 	// a goroutine of its own.
 	MessageStream MessageStreamHandler
@@ -118,10 +122,15 @@ const (
 	formStream
 )
 
+// onMessages reports whether the method is one on messages.
+func (m *Method) onMessages() bool {
+	return m.Message != nil || m.MessageCallback != nil || m.MessageStream != nil
+}
+
 // choose returns the form in which the method is served.
 func (m *Method) choose() methodForm {
 	switch {
-	case m.Callback != nil || m.typed.callback != nil:
+	case m.Callback != nil || m.typed.callback != nil || m.MessageCallback != nil:
 		return formCallback
 	case m.Future != nil || m.typed.future != nil:
 		return formFuture

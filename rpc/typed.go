@@ -184,6 +184,12 @@ func Forms(forms ...Method) Method {
 		if all.Serve == nil {
 			all.Serve = m.Serve
 		}
+		if all.Message == nil {
+			all.Message = m.Message
+		}
+		if all.MessageCallback == nil {
+			all.MessageCallback = m.MessageCallback
+		}
 	}
 	return all
 }

@@ -21,6 +21,7 @@ type Options struct {
 	Includes bool   // whether included files are written too
 	Services bool   // whether services are written
 	Mocks    bool   // whether mocks of them are
+	Forms    bool   // whether handlers may serve them by callbacks
 	project  bool   // whether a project uses what services take and return
 }
 

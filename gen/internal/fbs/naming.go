@@ -105,7 +105,7 @@ var taken = strings.Fields(`
 	any bool byte error float32 float64 int int8 int16 int32 int64 rune string uint8 uint16 uint32 uint64
 	true false nil append cap clear copy len make new panic
 	cmp context flatbuf flatrpc flexbuf fmt init io main math rpc strconv
-	a at b buf builder c code ctx d end err h i j k key m n o obj off offset opts out p pos rcv req rsp refs s start t table u v vt wide x
+	a at b buf builder c code ctx d end err h i j k key m n o obj off offset ok opts out p pos rcv req rsp refs s start t table u v vt wide x
 `)
 
 // pathParts splits the path of a Go package into directories, with what may

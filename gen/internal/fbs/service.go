@@ -3,6 +3,8 @@ package fbs
 // Services.
 
 import (
+	"slices"
+
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -29,6 +31,8 @@ type method struct {
 	service    *service
 	Name, Path string
 	Req, Rep   *message
+
+	Callback, CallbackMethod string // the interface of handlers that answer by a callback, and its method; "" without
 }
 
 // base is what the names that belong to the service are made of. Other packages need them.
@@ -56,6 +60,17 @@ func (s *service) derive() {
 			Method: m, service: s, Name: methods.add(capital(m.Name())), Path: "/" + s.FullName() + "/" + m.Name(), Req: req, Rep: rep,
 		})
 	}
+	for _, m := range s.Methods { // when all have their names
+		if s.opts.Forms && m.Stream() == nil {
+			m.CallbackMethod = methods.add(m.Name + "Callback")
+			m.Callback = add(base + m.CallbackMethod)
+		}
+	}
+}
+
+// HasForms reports whether handlers may serve a method of the service by a callback.
+func (s *service) HasForms() bool {
+	return slices.ContainsFunc(s.Methods, func(m *method) bool { return m.Callback != "" })
 }
 
 // tables returns what a method takes and returns.

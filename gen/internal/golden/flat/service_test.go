@@ -54,6 +54,29 @@ func (messages) Place(ctx context.Context, req *shop.Order) (*flatbuf.Builder, e
 	return b, nil
 }
 
+// callbacks serves orders on messages, Place by a callback.
+type callbacks struct {
+	messages
+	plain *int // calls of the plain form
+}
+
+func (c callbacks) Place(ctx context.Context, req *shop.Order) (*flatbuf.Builder, error) {
+	*c.plain++
+	return c.messages.Place(ctx, req)
+}
+
+func (c callbacks) PlaceCallback(req *shop.Order, reply flatrpc.Reply) {
+	go func() {
+		if b, err := c.messages.Place(reply.Context(), req); err != nil {
+			reply.Fail(err)
+		} else {
+			reply.Result(b)
+		}
+	}()
+}
+
+var _ shop.OrdersPlaceCallback = callbacks{}
+
 // objects serves orders on objects.
 type objects struct{}
 
@@ -225,12 +248,14 @@ func TestServicesStreamInBothForms(t *testing.T) {
 	}
 }
 
-func TestServicesAnswerInBothForms(t *testing.T) {
+func TestServicesAnswerInAllForms(t *testing.T) {
 	order := &shop.OrderT{Items: []*items.ItemT{
 		{Name: "lamp", Price: &base.MoneyT{Units: 3, Currency: "EUR"}}, {Name: "desk", Price: &base.MoneyT{Units: 4, Currency: "EUR"}},
 	}}
+	plain := 0
 	for name, service := range map[string]*rpc.Service{
 		"messages": shop.NewOrdersService(messages{}, flatrpc.InitialSize(64)), "objects": shop.NewOrdersObjectsService(objects{}),
+		"callbacks": shop.NewOrdersService(callbacks{plain: &plain}),
 	} {
 		c := dialService(t, service)
 		typed := shop.NewOrdersObjectsClient(c)
@@ -248,6 +273,9 @@ func TestServicesAnswerInBothForms(t *testing.T) {
 		if _, err := typed.Place(context.Background(), nil); !errors.As(err, &status) || status.Code != 7 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	if plain != 0 {
+		t.Errorf("the plain form of a method with a callback served %d calls", plain)
 	}
 	_, err := shop.NewOrdersObjectsClient(dialService(t, shop.NewOrdersService(shop.UnimplementedOrders{}))).Place(context.Background(), order)
 	var e *rpc.ApplicationException

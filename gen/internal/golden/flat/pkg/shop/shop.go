@@ -402,14 +402,24 @@ type OrdersHandler interface {
 	Chat(ctx context.Context, in *flatrpc.Receiver[*Order], out *flatrpc.Sender) error
 }
 
-// NewOrdersService returns the service that h serves.
+// OrdersPlaceCallback is implemented by handlers that serve Place on their connection's loop, which they must
+// not hold up. They answer by reply, then or later; req is valid until then.
+type OrdersPlaceCallback interface {
+	PlaceCallback(req *Order, reply flatrpc.Reply)
+}
+
+// NewOrdersService returns the service that h serves, by callbacks where it has them.
 func NewOrdersService(h OrdersHandler, opts ...flatrpc.Option) *rpc.Service {
-	return &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
+	s := &rpc.Service{Name: "golden.pkg.shop.Orders", Methods: []rpc.Method{
 		flatrpc.Unary("Place", VerifierOfOrder(), h.Place, opts...),
 		flatrpc.ServerStream("Watch", base.VerifierOfMoney(), h.Watch, opts...),
 		flatrpc.ClientStream("Load", VerifierOfOrder(), h.Load, opts...),
 		flatrpc.Bidi("Chat", VerifierOfOrder(), h.Chat, opts...),
 	}}
+	if h, ok := h.(OrdersPlaceCallback); ok {
+		s.Methods[0] = flatrpc.UnaryCallback("Place", VerifierOfOrder(), h.PlaceCallback, opts...)
+	}
+	return s
 }
 
 // UnimplementedOrders answers all methods of OrdersHandler that they are unknown. A
