@@ -66,12 +66,13 @@ func runClients(open opener, j *job) (outcome, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	var measuring atomic.Bool
+	var first, replies atomic.Int64 // callers that have made a call, and replies that are measured
 	var wg sync.WaitGroup
 	latencies := make([][]time.Duration, len(calls))
 	errs := make([]error, len(calls))
 	for i, call := range calls {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for n := 0; ctx.Err() == nil; n++ {
 				start := time.Now()
 				if err := call(ctx); err != nil {
 					if ctx.Err() == nil {
@@ -79,33 +80,47 @@ func runClients(open opener, j *job) (outcome, error) {
 					}
 					return
 				}
+				if n == 0 {
+					first.Add(1)
+				}
 				if measuring.Load() {
+					replies.Add(1)
 					latencies[i] = append(latencies[i], time.Since(start))
 				}
 			}
 		})
 	}
 	w := &window{pid: j.PID}
-	time.Sleep(j.Warmup)
+	// Where a call takes long, many callers make less than one each in the time of a job.
+	all := int64(len(calls))
+	await(j.Warmup, func() bool { return first.Load() == all })
 	measuring.Store(true)
 	w.begin()
-	time.Sleep(j.Duration)
+	await(j.Duration, func() bool { return replies.Load() >= all })
 	w.end()
 	measuring.Store(false)
 	cancel()
 	wg.Wait()
-	all := slices.Concat(latencies...)
-	slices.Sort(all)
+	sorted := slices.Concat(latencies...)
+	slices.Sort(sorted)
 	at := func(q float64) time.Duration {
-		if len(all) == 0 {
+		if len(sorted) == 0 {
 			return 0
 		}
-		return all[int(q*float64(len(all)-1))]
+		return sorted[int(q*float64(len(sorted)-1))]
 	}
 	return outcome{
-		Replies: int64(len(all)), Elapsed: w.elapsed, Server: w.server, Own: w.own,
+		Replies: int64(len(sorted)), Elapsed: w.elapsed, Server: w.server, Own: w.own,
 		Latency: quantiles{at(0.5), at(0.75), at(0.9), at(0.99)},
 	}, errors.Join(append(errs, w.err)...)
+}
+
+// await waits for a time, and then until ok, but not for more than two seconds.
+func await(d time.Duration, ok func() bool) {
+	time.Sleep(d)
+	for end := time.Now().Add(2 * time.Second); !ok() && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // echoed is a call of a function that echoes.
