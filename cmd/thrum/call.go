@@ -29,7 +29,8 @@ func callCommand() *command {
 			"is the default for it.\n" +
 			"\n" +
 			"Services of a .fbs or .bfbs file are called over trpc, whose compressions are none,\n" +
-			"gzip, zlib and snappy. An error of the application is printed as JSON, like an exception.",
+			"gzip, zlib and snappy, or over grpc, with none and gzip. An error of the application is\n" +
+			"printed as JSON, like an exception.",
 		examples: []string{
 			`thrum call 127.0.0.1:9090 Shop.search '{"search": {"text": "invisibili"}}' --idl shop.thrift`,
 			"thrum call unix:/run/shop.sock Shop.ping --dialect unframed --idl shop.thrift",
