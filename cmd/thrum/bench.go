@@ -192,7 +192,7 @@ func (f *benchFlags) check(args []string) (err error) {
 	if c.Form, err = f.form(dialects); err != nil {
 		return err
 	}
-	config, err := f.tls.config(args[0], c.Form.Dialect)
+	config, err := f.tls.config(args[0], protocolOf(c.Form.Dialect))
 	if err != nil {
 		return err
 	}

@@ -163,22 +163,29 @@ func TestInterruptedBenchShowsItsResult(t *testing.T) {
 	}
 }
 
-// serveTLS serves the bookshop inside TLS and returns its address and the file of
-// its authority.
-func serveTLS(t *testing.T) (address, ca string) {
+// testCertificate returns a certificate for example.com and 127.0.0.1, and the file of its authority.
+func testCertificate(t *testing.T) (certificates []tls.Certificate, ca string) {
 	t.Helper()
-	web := httptest.NewTLSServer(nil) // for its certificate, which is for example.com and 127.0.0.1
+	web := httptest.NewTLSServer(nil)
 	web.Close()
 	ca = filepath.Join(t.TempDir(), "ca.pem")
 	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw})
 	if err := os.WriteFile(ca, block, 0o666); err != nil {
 		t.Fatal(err)
 	}
+	return web.TLS.Certificates, ca
+}
+
+// serveTLS serves the bookshop inside TLS and returns its address and the file of
+// its authority.
+func serveTLS(t *testing.T) (address, ca string) {
+	t.Helper()
+	certificates, ca := testCertificate(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.NewServer(rpc.TLS(&tls.Config{Certificates: web.TLS.Certificates}), rpc.Logger(slog.New(slog.DiscardHandler)))
+	s := rpc.NewServer(rpc.TLS(&tls.Config{Certificates: certificates}), rpc.Logger(slog.New(slog.DiscardHandler)))
 	if err := s.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 
 	"github.com/thrum-rpc/thrum/diag"
-	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatgeneric"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
@@ -37,10 +36,12 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 		return nil, err
 	}
 	opts := []rpc.ClientOption{rpc.CompressMessages(compression)}
+	protocol := "thrift" // which servers of ours take for any framing
 	if overGRPC {
 		opts = append(opts, rpc.GRPC())
+		protocol = "h2"
 	}
-	config, err := s.tls.config(address, load.Framed)
+	config, err := s.tls.config(address, protocol)
 	if config != nil {
 		opts = append(opts, rpc.TLS(config))
 	}

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"io"
+	"log/slog"
 	"net"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 )
 
 // serveFlat serves the orders of an IDL file and returns the address.
-func serveFlat(t *testing.T, idl string) string {
+func serveFlat(t *testing.T, idl string, opts ...rpc.ServerOption) string {
 	t.Helper()
 	file, list := fbsidl.Load(idl)
 	if err := list.Err(); err != nil {
@@ -57,7 +59,7 @@ func serveFlat(t *testing.T, idl string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := rpc.NewServer()
+	server := rpc.NewServer(opts...)
 	if err := server.Register(service); err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +105,18 @@ func TestCallSpeaksToServicesOfFlatBuffers(t *testing.T) {
 		code, stdout, stderr := thrum(c.in, append(append([]string{"call", address}, c.args...), "--idl", idl)...)
 		if code != c.code || stdout != c.stdout || stderr != c.stderr {
 			t.Errorf("%q: got %d\n%s%s\nwant %d\n%s%s", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
+		}
+	}
+}
+
+func TestCallSpeaksToServicesOfFlatBuffersInsideTLS(t *testing.T) {
+	idl := flatIDL(t)
+	certificates, ca := testCertificate(t)
+	address := serveFlat(t, idl, rpc.TLS(&tls.Config{Certificates: certificates}), rpc.Logger(slog.New(slog.DiscardHandler)))
+	for _, dialect := range []string{"trpc", "grpc"} {
+		out, _ := expect(t, exitOK, "call", address, "Shop.Place", `{"items":[{"name":"ink"}]}`, "--idl", idl, "--dialect", dialect, "--tls", "--tls-ca", ca)
+		if want := `{"name":"ink","color":"Green"}` + "\n"; out != want {
+			t.Errorf("over %s call printed %q", dialect, out)
 		}
 	}
 }

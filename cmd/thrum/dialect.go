@@ -55,18 +55,14 @@ func (s *speech) declare(flags *flag.FlagSet) {
 	flags.StringVar(&s.tls.name, "tls-name", "", "with --tls, the `name` that the server's certificate must have (default the host of ADDRESS)")
 }
 
-// config returns the configuration of a client of the server at an address, nil
-// without TLS.
-func (f *tlsFlags) config(address string, d load.Dialect) (*tls.Config, error) {
+// config returns the configuration of a client of the server at an address, with which it
+// speaks a protocol by its name in ALPN, nil without TLS.
+func (f *tlsFlags) config(address, protocol string) (*tls.Config, error) {
 	if !f.on {
 		if *f != (tlsFlags{}) {
 			return nil, usageError("--tls-ca, --tls-cert, --tls-key and --tls-name need --tls")
 		}
 		return nil, nil
-	}
-	protocol := "thrift"
-	if d == load.HTTP {
-		protocol = "http/1.1"
 	}
 	store, err := certs.Load(f.files, certs.Options{NextProtos: []string{protocol}})
 	if err != nil {
@@ -77,6 +73,14 @@ func (f *tlsFlags) config(address string, d load.Dialect) (*tls.Config, error) {
 		name = host
 	}
 	return store.ClientConfig(name), nil
+}
+
+// protocolOf returns the name in ALPN of a dialect of Thrift.
+func protocolOf(d load.Dialect) string {
+	if d == load.HTTP {
+		return "http/1.1"
+	}
+	return "thrift"
 }
 
 // form returns what the flags say, for a command that speaks dialects.
@@ -115,7 +119,7 @@ func (s *speech) client(address string) (opts []rpc.ClientOption, err error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := s.tls.config(address, f.Dialect)
+	config, err := s.tls.config(address, protocolOf(f.Dialect))
 	if err != nil {
 		return nil, err
 	}
