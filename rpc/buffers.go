@@ -88,7 +88,7 @@ func (q *outQueue) addSegment(s segment) {
 }
 
 // addReply queues a reply, whose cuts may be views of block.
-func (q *outQueue) addReply(r reply, block *transport.Block) {
+func (q *outQueue) addReply(r *reply, block *transport.Block) {
 	if len(r.body.Body)+len(r.tail) > 0 {
 		q.addMessage(r, block)
 		return
@@ -110,7 +110,7 @@ func (q *outQueue) addReply(r reply, block *transport.Block) {
 }
 
 // addMessage queues a reply whose body is sent from where it is, which may be block.
-func (q *outQueue) addMessage(r reply, block *transport.Block) {
+func (q *outQueue) addMessage(r *reply, block *transport.Block) {
 	q.addSegment(segment{view: r.buf.b, buf: r.buf})
 	block.Retain()
 	q.addSegment(segment{view: r.body.Body, block: block, owner: r.body.Owner})

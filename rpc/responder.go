@@ -102,10 +102,12 @@ func (r Responder) reply(appendResult func(*form, *result) error) bool {
 	returned := false
 	defer func() {
 		if !returned { // what appends the result has ended the goroutine
-			c.complete(call, c.failure(call, errHandlerExit))
+			failure := c.failure(call, errHandlerExit)
+			c.complete(call, &failure)
 		}
 	}()
-	out, err := c.encodeGuarded(call, ctx, appendResult)
+	var out reply
+	err := c.encodeGuarded(call, ctx, &out, appendResult)
 	returned = true
 	if ctx != nil {
 		ctx.finish(err)
@@ -113,25 +115,25 @@ func (r Responder) reply(appendResult func(*form, *result) error) bool {
 	if err != nil {
 		out = c.failure(call, err)
 	}
-	c.complete(call, out)
+	c.complete(call, &out)
 	return true
 }
 
-// encodeGuarded returns the reply with the result that appendResult appends. A
+// encodeGuarded makes out the reply with the result that appendResult appends. A
 // panic becomes an error.
-func (c *serverConn) encodeGuarded(call *serverCall, ctx *callContext, appendResult func(*form, *result) error) (out reply, err error) {
+func (c *serverConn) encodeGuarded(call *serverCall, ctx *callContext, out *reply, appendResult func(*form, *result) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			out, err = reply{}, c.panicked(call.method, p)
+			*out, err = reply{}, c.panicked(call.method, p)
 		}
 	}()
 	if call.oneway {
 		r := result{room: cutSize}
 		err := appendResult(&call.form, &r)
 		r.message.release()
-		return reply{}, err
+		return err
 	}
-	return c.encode(call, ctx, func(r *result) error { return appendResult(&call.form, r) })
+	return c.encode(call, ctx, out, func(r *result) error { return appendResult(&call.form, r) })
 }
 
 // second notes that a call is answered again, unless it has expired meanwhile.

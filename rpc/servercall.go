@@ -136,9 +136,9 @@ func (s *Server) newCall(c *serverConn) *serverCall {
 	return call
 }
 
-// recycle makes a call that has left ready for another one. What claims it by
-// its old generation fails from now on.
-func (s *Server) recycle(call *serverCall) {
+// reset makes a call that has left ready for another one. What claims it by
+// its old generation fails from now on. Its reply has been taken.
+func (call *serverCall) reset() {
 	generation := call.generation() + 1
 	call.conn, call.method = nil, nil
 	if call.ctx.Load() != nil {
@@ -150,10 +150,45 @@ func (s *Server) recycle(call *serverCall) {
 	call.name, call.args, call.attachment, call.block = "", nil, nil, nil
 	call.oneway, call.priority = false, 0
 	call.due, call.patience, call.timeout = 0, 0, 0
-	call.counted, call.withWorker, call.dropped, call.ready, call.reply = false, false, false, false, reply{}
-	call.result = result{}
+	call.counted, call.withWorker, call.dropped, call.ready = false, false, false, false
+	if r := &call.result; r.cuts != nil || r.message.Body != nil || r.message.Owner != nil {
+		*r = result{}
+	}
+	call.result.b = nil
 	call.state.Store(generation << generationBits)
-	s.calls.Put(call)
+}
+
+// keepCall makes a call that has left ready for another one: in a turn for the next of
+// the connection, which costs less than the pool. c.mu is held.
+func (c *serverConn) keepCall(call *serverCall) {
+	call.reset()
+	if c.inTurn && c.kept == nil {
+		c.kept = call
+	} else {
+		c.srv.calls.Put(call)
+	}
+}
+
+// nextCall is newCall, for the loop.
+func (c *serverConn) nextCall() *serverCall {
+	call := c.next
+	if call == nil {
+		return c.srv.newCall(c)
+	}
+	c.next = nil
+	call.conn, call.form, call.arrived = c, c.form, c.arrived
+	return call
+}
+
+// giveCalls gives the calls that are kept to the pool, at the end of a turn. c.mu is held.
+func (c *serverConn) giveCalls() {
+	if c.kept != nil {
+		c.srv.calls.Put(c.kept)
+	}
+	if c.next != nil {
+		c.srv.calls.Put(c.next)
+	}
+	c.kept, c.next = nil, nil
 }
 
 // accept takes the frame at the front of the stream, n bytes with its length,
@@ -163,7 +198,7 @@ func (c *serverConn) accept(frame []byte, n int) error {
 	if c.form.dialect == transport.TRPC {
 		return c.acceptTRPC(frame, n)
 	}
-	call := c.srv.newCall(c)
+	call := c.nextCall()
 	call.size = n
 	packed := c.form.dialect == transport.Header && compressed(frame)
 	if packed {
@@ -216,6 +251,9 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 		refused = c.admit(call)
 	}
 	err := c.enter(call)
+	if c.next == nil {
+		c.next, c.kept = c.kept, nil
+	}
 	c.mu.Unlock()
 	if err != nil {
 		return err
@@ -269,7 +307,10 @@ func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
 		call.name = string(bareName(m.Name))
 		return refusal{cause: RefusedMessage, exception: exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)}
 	}
-	method, unknown := c.services.lookup(m.Name, m.Type == thriftwire.Oneway)
+	method, unknown := c.latest, (*ApplicationException)(nil)
+	if method == nil || c.latestOf != c.services || string(m.Name) != method.Name {
+		method, unknown = c.services.lookup(m.Name, m.Type == thriftwire.Oneway)
+	}
 	if unknown != nil {
 		call.name = string(bareName(m.Name))
 		return refusal{cause: RefusedMethod, exception: unknown}
@@ -277,6 +318,9 @@ func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
 	if method.form == formStream {
 		call.name = method.Name
 		return refusal{cause: RefusedMethod, exception: exceptionf(UnknownMethod, "method %q streams, and is called so", clip(m.Name))}
+	}
+	if !method.unknown && string(m.Name) == method.Name { // which stands for one service alone
+		c.latest, c.latestOf = method, c.services
 	}
 	call.method, call.name = method, method.Name
 	call.oneway = call.oneway || method.Oneway
@@ -389,7 +433,7 @@ func (c *serverConn) leave(call *serverCall) {
 	}
 	if !call.lost {
 		call.block.Release()
-		c.srv.recycle(call)
+		c.keepCall(call)
 	}
 	c.room.Signal()
 }

@@ -65,6 +65,9 @@ type serverConn struct {
 	partial  int              // bytes of a large message that has not arrived whole, in the server's count
 	arrived  int64            // when the last read brought something
 	services *registry        // that the calls of a turn find
+	latest   *Method          // that a call has found, nil for none
+	latestOf *registry        // there
+	next     *serverCall      // for the next call of the turn, nil for one of the pool
 	methods  *registry        // of this connection alone, nil if the server's serve it
 	insecure bool             // TLS is required and not spoken: the first call is answered with that
 	sticky   []transport.Pair // persistent headers of the connection
@@ -85,6 +88,7 @@ type serverConn struct {
 	order     orderList
 	out       outQueue
 	spare     outQueue      // what is being written, or an empty one
+	kept      *serverCall   // that has left in this turn, and becomes next; nil for none
 	waiting   []*serverCall // for others of the connection to end, or for the client to read
 	uncounted int           // bytes that the server's count lacks
 	unsent    int           // bytes of replies that are complete and not written
@@ -365,6 +369,7 @@ func (c *serverConn) endTurn() {
 	}
 	c.mu.Lock()
 	c.inTurn = false
+	c.giveCalls()
 	if c.out.size > 0 && !c.writing {
 		c.writing = true
 		c.flush(true)

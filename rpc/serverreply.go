@@ -44,7 +44,7 @@ func (r *reply) size() int {
 }
 
 // discard gives up a reply that is not sent.
-func (s *Server) discard(r reply) {
+func (s *Server) discard(r *reply) {
 	s.buffers.put(r.buf)
 	r.body.release()
 }
@@ -53,26 +53,28 @@ func (s *Server) discard(r reply) {
 // from where they are.
 const cutSize = 16 << 10
 
-// encode returns the reply with the result that appendResult appends.
-func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult func(*result) error) (reply, error) {
+// encode makes out, which is empty, the reply with the result that appendResult appends.
+func (c *serverConn) encode(call *serverCall, ctx *callContext, out *reply, appendResult func(*result) error) (err error) {
 	switch call.form.dialect {
 	case transport.TRPC:
-		return c.encodeMessage(call, ctx, appendResult, c.messageReply)
+		*out, err = c.encodeMessage(call, ctx, appendResult, c.messageReply)
+		return err
 	case transport.GRPC:
-		return c.encodeMessage(call, ctx, appendResult, c.grpcReply)
+		*out, err = c.encodeMessage(call, ctx, appendResult, c.grpcReply)
+		return err
 	}
 	buf := c.srv.buffers.get()
 	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{})
 	body := len(b)
 	r := &call.result
-	*r = result{b: b, room: cutSize}
+	r.b, r.room = b, cutSize
 	if call.form.transform != header.None {
 		r.room = math.MaxInt // what is compressed is one piece
 	}
-	err := appendResult(r)
+	err = appendResult(r)
 	if err != nil {
 		c.srv.buffers.put(buf)
-		return reply{}, err
+		return err
 	}
 	buf.b = r.b
 	if ctx != nil && len(c.srv.opt.interceptors) > 0 {
@@ -82,7 +84,7 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 	if len(pairs) > 0 && call.form.hasHeaders() {
 		buf, message = c.rehead(call, buf, body, pairs, r.cuts)
 	}
-	out := reply{buf: buf, cuts: r.cuts, heads: pairs}
+	out.buf, out.cuts, out.heads = buf, r.cuts, pairs
 	if size := out.size() - message; size > c.srv.opt.maxFrame {
 		err = &tooLargeError{size, c.srv.opt.maxFrame}
 	} else {
@@ -91,9 +93,9 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, appendResult fun
 	if err != nil {
 		buf.b = buf.b[:0]
 		c.srv.buffers.put(buf)
-		return reply{}, err
+		*out = reply{}
 	}
-	return out, nil
+	return err
 }
 
 // firstOf returns the bytes that a result starts with.
@@ -205,7 +207,7 @@ func (c *serverConn) refusalReply(call *serverCall, r refusal) reply {
 
 // complete answers a call that the caller has claimed, and whose handler has
 // ended. A reply without a buffer answers with nothing.
-func (c *serverConn) complete(call *serverCall, out reply) {
+func (c *serverConn) complete(call *serverCall, out *reply) {
 	c.mu.Lock()
 	c.queueReply(call, out)
 	c.ranOut(call)
@@ -296,7 +298,7 @@ func (c *serverConn) dropWaiting() {
 			continue
 		}
 		if call.claim(call.generation(), claimed) {
-			c.queueReply(call, reply{})
+			c.queueReply(call, &reply{})
 		}
 		c.leave(call)
 	}
@@ -313,20 +315,27 @@ func (c *serverConn) hold(n int) {
 }
 
 // queueReply queues a call's reply, and those that waited for it. c.mu is held.
-func (c *serverConn) queueReply(call *serverCall, out reply) {
+func (c *serverConn) queueReply(call *serverCall, out *reply) {
 	if call.oneway || call.dropped {
 		c.srv.discard(out)
 		return
 	}
-	call.ready, call.reply = true, out
 	c.hold(out.size())
 	if c.outOfOrder {
-		c.send(call)
+		c.send(call, out)
 		return
 	}
-	for first := c.order.head; first != nil && first.ready; first = c.order.head {
+	if c.order.head != call {
+		call.ready, call.reply = true, *out
+	} else {
 		c.order.pop()
-		c.send(first)
+		c.send(call, out)
+		for first := c.order.head; first != nil && first.ready; first = c.order.head {
+			c.order.pop()
+			out := first.reply
+			first.reply = reply{}
+			c.send(first, &out)
+		}
 	}
 	if c.clogged.Load() {
 		c.runWaiting() // the first of them may be next
@@ -334,9 +343,7 @@ func (c *serverConn) queueReply(call *serverCall, out reply) {
 }
 
 // send queues the reply of a call whose turn it is. c.mu is held.
-func (c *serverConn) send(call *serverCall) {
-	out := call.reply
-	call.reply = reply{}
+func (c *serverConn) send(call *serverCall, out *reply) {
 	switch {
 	case c.dead || out.buf == nil:
 		c.hold(-out.size())
@@ -355,7 +362,7 @@ func (c *serverConn) send(call *serverCall) {
 func (c *serverConn) answered(call *serverCall) {
 	if call.ready {
 		c.hold(-call.reply.size())
-		c.srv.discard(call.reply)
+		c.srv.discard(&call.reply)
 		call.reply = reply{}
 		c.leave(call)
 		return
@@ -498,7 +505,8 @@ func (c *serverConn) expired(call *serverCall) {
 	call.lost = call.method.form != formPlain
 	lost := call.lost
 	if !call.oneway {
-		c.queueReply(call, c.refusalReply(call, refusal{cause: RefusedExpired}))
+		out := c.refusalReply(call, refusal{cause: RefusedExpired})
+		c.queueReply(call, &out)
 	}
 	if lost {
 		c.freeWorker(call)

@@ -36,7 +36,7 @@ func (c *serverConn) refuseCall(call *serverCall, r refusal) {
 		if !call.oneway {
 			out = c.refusalReply(call, r)
 		}
-		c.complete(call, out)
+		c.complete(call, &out)
 	} else {
 		c.handled(call)
 	}
@@ -223,7 +223,7 @@ func (c *serverConn) future(ctx *callContext, m *Method, p compact.Dialect, b []
 // answer answers a call whose handler has returned.
 func (c *serverConn) answer(ctx *callContext, call *serverCall, out reply, err error) {
 	if !call.claim(ctx.generation, claimed) { // it has expired
-		c.srv.discard(out)
+		c.srv.discard(&out)
 		c.handled(call)
 		return
 	}
@@ -231,7 +231,7 @@ func (c *serverConn) answer(ctx *callContext, call *serverCall, out reply, err e
 	if err != nil {
 		out = c.failure(call, err)
 	}
-	c.complete(call, out)
+	c.complete(call, &out)
 }
 
 // serve runs a plain handler and returns the reply with its result. A panic
@@ -255,7 +255,8 @@ func (c *serverConn) serve(ctx *callContext, call *serverCall) (out reply, err e
 		c.srv.buffers.put(scratch)
 		return reply{}, err
 	}
-	return c.encode(call, ctx, func(r *result) error { return m.run(inner, call, r) })
+	err = c.encode(call, ctx, &out, func(r *result) error { return m.run(inner, call, r) })
+	return out, err
 }
 
 // result is where a handler puts its result struct: behind b, and for what is
