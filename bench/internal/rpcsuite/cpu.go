@@ -44,6 +44,7 @@ var families = []family{
 		dialect: "framed",
 		peers: []peer{
 			{name: "floor", server: "floor"},
+			{name: "goloop", server: "goloop"},
 			{name: "tnonblocking", server: "tnonblocking"},
 			{name: "kitex", server: "kitex"},
 			{name: "apache", server: "apache"},

@@ -27,6 +27,7 @@ var goServers = map[string]Server{
 	"kitex":          func() (net.Addr, func() error, error) { return kitexServer(false) },
 	"kitex-mux":      func() (net.Addr, func() error, error) { return kitexServer(true) },
 	"grpc":           grpcServer,
+	"goloop":         goLoopServer,
 }
 
 // listen opens a free port.

@@ -103,6 +103,37 @@ PASS
 	}
 }
 
+func TestTheBareLoopAnswersCallsAsTheyArrive(t *testing.T) {
+	var sent []byte
+	for _, shape := range []string{"noop", "echo32", "noop"} {
+		b, err := frame("framed", calls{Shape: shape})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, b...)
+	}
+	for cut := range len(sent) {
+		b := bytes.Clone(sent)
+		done, want, err := answerFrames(b[:cut])
+		if err != nil || done > cut || want > len(sent) {
+			t.Fatalf("of %d bytes %d are answered, %d wanted, error %v", cut, done, want, err)
+		}
+	}
+	b := bytes.Clone(sent)
+	if done, _, err := answerFrames(b); err != nil || done != len(b) {
+		t.Fatalf("%d of %d bytes are answered, error %v", done, len(b), err)
+	}
+	m, n := thriftwire.ConsumeMessage(b[4:])
+	if n < 0 || m.Type != thriftwire.Reply || string(m.Name) != "noop" {
+		t.Errorf("the first reply: %+v", m)
+	}
+	for _, wrong := range [][]byte{bytes.Repeat([]byte{1}, 40), {0, 0, 0, 1, 0}, {0x7f, 0, 0, 0}} {
+		if _, _, err := answerFrames(wrong); err == nil {
+			t.Errorf("no error for % x", wrong)
+		}
+	}
+}
+
 func TestAMissingCompilerIsToldWithWhatToInstall(t *testing.T) {
 	n := natives["floor"]
 	n.command = []string{"no-such-compiler"}
