@@ -253,6 +253,18 @@ func TestMarshalAllocatesNothingOnceWarm(t *testing.T) {
 	}
 }
 
+func TestVerifyAllocatesNothing(t *testing.T) {
+	message := messageOf(randomMonster(rand.New(rand.NewPCG(28, 29)), 60), true)
+	v := monsterVerifier(t)
+	if n := allocations(func() {
+		if err := v.Verify(message); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // The pass that finds how much room the message needs finds enough.
 func TestMarshalDoesNotGrow(t *testing.T) {
 	c := codecOf[Monster](t)

@@ -246,11 +246,16 @@ func (s *verification) flex(pos, n int) bool {
 		return s.fail(errVisits, pos)
 	}
 	err := flexbuf.Verify(s.b[pos : pos+n])
-	if errors.As(err, &s.fault) {
-		s.fault.Offset += s.base + pos
-		return false
+	if err == nil {
+		return true
 	}
-	return true
+	var f *diag.Fault // not s.fault itself, whose address would send s to the heap
+	if !errors.As(err, &f) {
+		f = diag.NewFault(diag.InvalidData, 0, err.Error())
+	}
+	f.Offset += s.base + pos
+	s.fault = f
+	return false
 }
 
 // unionType verifies and reads the type of a union.
