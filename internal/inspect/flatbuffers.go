@@ -54,7 +54,10 @@ func writeFlat(w io.Writer, data []byte, o Options) error {
 // hasSize reports whether data starts with the size of what follows, or of several such messages.
 func hasSize(data []byte) bool {
 	_, rest, ok := flatwire.CutPrefix(data)
-	return ok && (len(rest) == 0 || hasSize(rest))
+	for ok && len(rest) > 0 {
+		_, rest, ok = flatwire.CutPrefix(rest)
+	}
+	return ok
 }
 
 // flatMessages shows messages up to the end of data. What is wrong with one is placed in data.

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"bytes"
 	"encoding/binary"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -84,6 +85,15 @@ func TestTreesOfFlatBuffers(t *testing.T) {
 		{"flatbuffers without schema", message, options(nil)},
 	} {
 		checkTree(t, c)
+	}
+}
+
+// As many sizes as an input holds need no stack: a goroutine that has no more is no panic but the end.
+func TestManySizesNeedNoStack(t *testing.T) {
+	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
+	o := inspect.Options{Struct: flatOrder(t, flatIDL), Format: inspect.Format{Protocol: inspect.FlatBuffers}, MaxBytes: 4000}
+	if err := inspect.Write(new(bytes.Buffer), make([]byte, 2<<20), o); err == nil {
+		t.Error("messages of no bytes are taken")
 	}
 }
 
