@@ -299,6 +299,7 @@ func (r *reader) vector(x *field, b []byte, rows rows, base, depth int) (flatbuf
 // pick finds the member of a union that is set: the last one that stands in its message.
 // x is nil if none does.
 func (r *reader) pick(m *message, b []byte, base int) (x *field, v []byte, at int, fault *diag.Fault) {
+	own := false // v is a copy, to which more can be appended
 	for pos := 0; pos < len(b); {
 		i, t, n, fault := r.tag(m, b[pos:], base+pos)
 		if fault != nil {
@@ -313,9 +314,12 @@ func (r *reader) pick(m *message, b []byte, base int) (x *field, v []byte, at in
 			payload, _ := protowire.ConsumeBytes(next)
 			where += len(next) - len(payload)
 			if x == &m.fields[i] && x.kind != text { // messages of one member are merged
-				v = append(slices.Clone(v), payload...)
+				if !own {
+					v, own = slices.Clone(v), true
+				}
+				v = append(v, payload...)
 			} else {
-				x, v, at = &m.fields[i], payload, where
+				x, v, at, own = &m.fields[i], payload, where, false
 			}
 		}
 		pos += n + size
