@@ -99,6 +99,9 @@ func (w *anyWalk) elements(v Value, depth int) (any, *diag.Fault) {
 		if fault != nil {
 			return nil, fault.Index(i)
 		}
+		if tag := v.ElementTag(i); w.whole && tag != 0 && v.t.Elem().Struct().FieldByID(int32(tag)) == nil {
+			return nil, newMember(v.t.Elem(), tag).Index(i)
+		}
 		if x == nil && flatpack.IsUnion(v.t.Elem()) {
 			x = Union{}
 		}
@@ -121,6 +124,13 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 			return nil, diag.NewFault(diag.SizeLimit, v.pos, tooShared)
 		}
 	}
+	if w.whole {
+		for _, f := range v.fields().Fields() {
+			if tag := v.UnionTag(f); tag != 0 && f.Type().Struct().FieldByID(int32(tag)) == nil {
+				return nil, newMember(f.Type(), tag).Field(f.Name())
+			}
+		}
+	}
 	all := map[string]any{}
 	for f, x := range v.Fields() {
 		y, fault := w.value(x, depth+1)
@@ -130,6 +140,11 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 		all[f.Name()] = y
 	}
 	return all, nil
+}
+
+// newMember is the fault of a member of a union that the schema does not have.
+func newMember(union *schema.Type, tag uint64) *diag.Fault {
+	return diag.NewFault(diag.UnknownField, -1, fmt.Sprintf("%s has no member %d; it would be lost", union.Struct().Name(), tag))
 }
 
 // Unknown returns the id of a field that the table v holds and the schema does not have, or

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -306,6 +307,31 @@ func TestPartsAreExchanged(t *testing.T) {
 	b = made(t, newer.Root(), map[string]any{"a": 1, "b": 2})
 	if _, err := flatbuffers.Root(older.Root(), b).AppendSet(nil, 3, dynamic.Name("a")); diag.CodeOf(err) != diag.UnknownField {
 		t.Error(err)
+	}
+}
+
+// A copy by an older schema would lose what a newer one says.
+func TestMembersThatTheSchemaDoesNotHaveAreNotLost(t *testing.T) {
+	newer := load(t, `table A { x: int; } table B { y: int; } union U { A, B } table R { n: int; u: U; us: [U]; } root_type R;`)
+	older := load(t, `table A { x: int; } union U { A } table R { n: int; u: U; us: [U]; } root_type R;`)
+	member := flatbuffers.Union{Member: "B", Value: map[string]any{"y": 1}}
+	for path, x := range map[string]any{"u": member, "us[1]": []any{flatbuffers.Union{}, member}} {
+		name, _, _ := strings.Cut(path, "[")
+		b := made(t, newer.Root(), map[string]any{name: x})
+		root := flatbuffers.Root(older.Root(), b)
+		_, err := root.AppendSet(nil, 7, dynamic.Name("n"))
+		if diag.CodeOf(err) != diag.UnknownField || !strings.Contains(err.Error(), "at "+path) {
+			t.Errorf("%s: %v", path, err)
+		}
+		if x, err := root.Any(); err != nil {
+			t.Errorf("%v, %v", x, err)
+		}
+		if _, err := flatbuffers.Root(newer.Root(), b).AppendSet(nil, 7, dynamic.Name("n")); err != nil {
+			t.Error(err)
+		}
+		if us := root.Field("us"); us.ElementTag(0) != 0 || us.Len() > 1 && us.ElementTag(1) != 2 || us.ElementTag(2) != 0 || us.ElementTag(-1) != 0 {
+			t.Error("other numbers of members")
+		}
 	}
 }
 

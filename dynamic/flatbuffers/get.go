@@ -231,3 +231,13 @@ func (v Value) UnionTag(f *schema.Field) uint64 {
 	}
 	return flatpack.Load(v.b, at, f.Type().Struct().Tag().InlineSize())
 }
+
+// ElementTag is UnionTag for the i-th element of a vector of unions: 0 for NONE, and for any
+// other value.
+func (v Value) ElementTag(i int) uint64 {
+	if v.kind != elements || v.types == 0 || uint(i) >= uint(v.n) {
+		return 0
+	}
+	size := v.t.Elem().Struct().Tag().InlineSize()
+	return flatpack.Load(v.b, v.types+i*size, size)
+}

@@ -50,7 +50,7 @@ func Build(b *flatbuf.Builder, d *schema.StructDef, x any) error {
 // AppendSet appends to dst a copy of the message of which v is the root, with
 // the value at a path exchanged for x, or, if x is nil, without it. The path
 // leads over tables, structs and vectors, by names, ids and indexes; what it leads through exists.
-// A message with fields that the schema does not have is an UnknownField:
+// A message with fields, or members of unions, that the schema does not have is an UnknownField:
 // they would be lost.
 func (v Value) AppendSet(dst []byte, x any, path ...Step) ([]byte, error) {
 	if v.kind != table {

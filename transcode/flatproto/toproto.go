@@ -42,7 +42,7 @@ func (w *writer) table(m *message, v flatbuffers.Value, depth int) *diag.Fault {
 		value := v.FieldOf(x.f)
 		if !value.Exists() {
 			if x.kind == union && !x.listed && v.UnionTag(x.f) != 0 {
-				return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", x.t.Struct().Name(), v.UnionTag(x.f))).Field(x.f.Name())
+				return noMember(x, v.UnionTag(x.f)).Field(x.f.Name())
 			}
 			continue
 		}
@@ -51,6 +51,11 @@ func (w *writer) table(m *message, v flatbuffers.Value, depth int) *diag.Fault {
 		}
 	}
 	return w.full()
+}
+
+// noMember is the fault of a member that the schema does not have: it would be lost.
+func noMember(x *field, tag uint64) *diag.Fault {
+	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", x.t.Struct().Name(), tag))
 }
 
 // field writes one field of a table or struct.
@@ -62,7 +67,11 @@ func (w *writer) field(x *field, v flatbuffers.Value, depth int) *diag.Fault {
 		return w.packed(x, v)
 	}
 	for i := range v.Len() {
-		if fault := w.single(x, v.Index(i), x.number, true, depth); fault != nil {
+		value := v.Index(i)
+		if tag := v.ElementTag(i); tag != 0 && !value.Exists() {
+			return noMember(x, tag).Index(i)
+		}
+		if fault := w.single(x, value, x.number, true, depth); fault != nil {
 			return fault.Index(i)
 		}
 		if fault := w.full(); fault != nil {
