@@ -266,6 +266,46 @@ func TestSchemasAreWrittenForProtobuf(t *testing.T) {
 	}
 }
 
+// Members are merged in one go: this took minutes when each was put behind a copy of those before.
+func TestAUnionOfManyPiecesIsMerged(t *testing.T) {
+	p := converters(t, every)
+	root := load(t, every).Root()
+	number := func(name string) int { return int(root.FieldByName(name).ID()) + 1 }
+	pieces := bytes.Repeat(fields(1, fields(1, "n")), 400_000)
+	got, err := p.back(fields(number("s"), "x", number("thing"), append(fields(3, []byte{}), pieces...)))
+	if want := `{"s":"x","thing_type":"Item","thing":{"name":"n"}}`; err != nil || got != want {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
+func TestMembersThatTheSchemaDoesNotHaveAreAFault(t *testing.T) {
+	newer := converters(t, `table A { x: int; } table B { y: int; } union U { A, B } table R { u: U; us: [U]; } root_type R;`)
+	older := converters(t, `table A { x: int; } union U { A } table R { u: U; us: [U]; } root_type R;`)
+	for path, json := range map[string]string{"u": `{"u_type":"B","u":{"y":1}}`, "us[1]": `{"us_type":["NONE","B"],"us":[null,{"y":1}]}`} {
+		message, err := newer.json.AppendMessage(nil, []byte(json))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, toProto := older.proto.AppendBody(nil, message)
+		_, toJSON := older.json.AppendJSON(nil, message)
+		for _, err := range []error{toProto, toJSON} {
+			if diag.CodeOf(err) != diag.InvalidUnion || !strings.Contains(err.Error(), "at "+path) {
+				t.Errorf("%s: %v", json, err)
+			}
+		}
+	}
+}
+
+func TestAUnionMayHaveAMemberOfAnyName(t *testing.T) {
+	out, err := flatproto.AppendSchema(nil, load(t, `table value { x: int; } table Other { y: int; } union U { value, Other } table R { u: U; } root_type R;`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file, list := protoidl.Load("x.proto", protoidl.MemoryOnly(), protoidl.Sources(map[string][]byte{"x.proto": out})); file == nil {
+		t.Errorf("%v\n%s", list.Err(), out)
+	}
+}
+
 func TestWhatProtobufCannotSayIsRefused(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("table T {")

@@ -150,7 +150,7 @@ func (p *printer) message(d *schema.StructDef) {
 	fmt.Fprintf(&p.out, "message %s {\n", p.use(d))
 	indent := "  "
 	if d.Tag() != nil {
-		p.out.WriteString("  oneof value {\n")
+		fmt.Fprintf(&p.out, "  oneof %s {\n", oneofName(d))
 		indent = "    "
 	}
 	for _, f := range d.Fields() {
@@ -167,6 +167,15 @@ func (p *printer) message(d *schema.StructDef) {
 		p.out.WriteString("  }\n")
 	}
 	p.out.WriteString("}\n")
+}
+
+// oneofName returns a name for the members of a union that none of them has.
+func oneofName(d *schema.StructDef) string {
+	name := "value"
+	for d.FieldByName(name) != nil {
+		name += "_"
+	}
+	return name
 }
 
 // label returns what stands before the type of a field.
