@@ -180,6 +180,8 @@ func (k *flatWalker) elements(v flatbuffers.Value, at int, label string) {
 	}
 	k.out.line(at, k.level, label+", "+count(v.Len(), "element"), "", "")
 	k.level++
+	elem := v.Type().Elem().Struct()
+	unions := elem != nil && elem.Tag() != nil
 	for i := range v.Len() {
 		if limit := k.out.options.MaxParts; limit > 0 && i == limit {
 			k.out.line(at, k.level, "… "+count(v.Len()-limit, "more element"), "", "")
@@ -188,7 +190,13 @@ func (k *flatWalker) elements(v flatbuffers.Value, at int, label string) {
 		if k.left < 0 || !k.out.visible() {
 			break
 		}
-		k.value(v.Index(i), "["+strconv.Itoa(i)+"]")
+		label := "[" + strconv.Itoa(i) + "]"
+		if unions && v.ElementTag(i) == 0 {
+			k.left--
+			k.out.line(at, k.level, label, "NONE", "")
+			continue
+		}
+		k.value(v.Index(i), label)
 	}
 	k.level--
 }

@@ -88,6 +88,19 @@ func TestTreesOfFlatBuffers(t *testing.T) {
 	}
 }
 
+func TestElementsOfUnionsMayBeNone(t *testing.T) {
+	order := flatOrder(t, flatIDL)
+	b, err := flatbuffers.Make(order, map[string]any{"things": []any{flatbuffers.Union{}, flatbuffers.Union{Member: "Gift", Value: map[string]any{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err = inspect.Write(&out, b, inspect.Options{Struct: order, Format: inspect.Format{Protocol: inspect.FlatBuffers}})
+	if text := out.String(); err != nil || !strings.Contains(text, "[0] = NONE\n") || strings.Contains(text, "outside") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // As many sizes as an input holds need no stack: a goroutine that has no more is no panic but the end.
 func TestManySizesNeedNoStack(t *testing.T) {
 	defer debug.SetMaxStack(debug.SetMaxStack(16 << 20))
