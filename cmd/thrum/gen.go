@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -135,8 +136,11 @@ func protoFiles(env *environment, paths, dirs []string) ([]gen.File, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
-		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i]))
-		files = append(files, gen.File{Path: name + ".proto", Content: text})
+		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i])) + ".proto"
+		if k := slices.IndexFunc(files, func(f gen.File) bool { return f.Path == name }); k >= 0 {
+			return nil, usageError(fmt.Sprintf("%s and %s would both be written to %s; write them below different directories", paths[k], paths[i], name))
+		}
+		files = append(files, gen.File{Path: name, Content: text})
 	}
 	return files, nil
 }

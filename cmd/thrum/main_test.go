@@ -303,6 +303,16 @@ func TestGenWritesProtobufsFilesForFlatBuffers(t *testing.T) {
 		t.Errorf("got %q", stderr)
 	}
 	expect(t, exitUsage, "gen", "one.thrift", "-o", "out", "--proto")
+	if err := os.Mkdir("other", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("other/shop.fbs", []byte("table Other {}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, stderr := expect(t, exitUsage, "gen", "shop.fbs", "other/shop.fbs", "-o", "out", "--proto")
+	if !strings.Contains(stderr, "shop.fbs and other/shop.fbs would both be written to shop.proto") {
+		t.Errorf("two files of one name: %s", stderr)
+	}
 }
 
 func TestGenWritesGoForFlatBuffers(t *testing.T) {
