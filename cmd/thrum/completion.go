@@ -10,7 +10,8 @@ import (
 // This file is "thrum completion": scripts by which shells complete commands and flags.
 
 // completionScripts are what each shell needs. They ask the program itself, so that
-// what they complete is what this version has.
+// what they complete is what this version has. The first completion of zsh calls the
+// file itself as the function, which passes it on; a start file that reads it does not.
 var completionScripts = map[string]string{
 	"bash": `_thrum() {
 	local words
@@ -27,6 +28,7 @@ _thrum() {
 	[[ $words[CURRENT] == -* ]] || _files
 }
 compdef _thrum thrum
+if [[ $funcstack[1] == _thrum ]]; then _thrum; fi
 `,
 	"fish": `complete -c thrum -a '(thrum completion words -- (commandline -opc)[2..] 2>/dev/null)'
 `,
