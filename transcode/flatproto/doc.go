@@ -13,7 +13,8 @@
 // not travel.
 //
 // A union is a message with a oneof, in which a member has the number of its type. So a union that is NONE is
-// absent, or in a vector an empty message. Of several members in one message the last counts, as in Protobuf.
+// absent, or in a vector an empty message. Of several members in one message the last counts, as in Protobuf. A
+// member of FlatBuffers that the schema does not have is InvalidUnion: it would be lost.
 //
 // # Absent fields
 //
