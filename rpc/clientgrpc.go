@@ -262,6 +262,9 @@ var errNoStatus = errors.New("the server has sent no status")
 // that are. It is an error if it is no answer of gRPC.
 func (g *grpcClient) header(reply *http.Response, asked transport.ContentType) (transport.ContentType, trpc.Compression, error) {
 	if reply.StatusCode != http.StatusOK {
+		if outcome, _ := grpcOutcome(reply.Header); outcome != nil { // which counts more
+			return 0, 0, outcome
+		}
 		return 0, 0, statusError(&grpc.Status{Code: grpc.CodeOfHTTP(reply.StatusCode), Message: "HTTP status " + reply.Status})
 	}
 	media := reply.Header.Get("Content-Type")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 
 	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
@@ -20,7 +21,7 @@ func (g *grpcClient) open(ctx context.Context, call *MessageStreamCall) (*Messag
 		return nil, err
 	}
 	ms := &MessageStream{Type: call.Type}
-	w := &grpcClientWire{client: g}
+	w := &grpcClientWire{client: g, closed: make(chan struct{})}
 	w.init(ms, &g.base.buffers, &g.compressor, g.base.opt.packing, g.base.opt.maxFrame)
 	w.spare.pool = w.buffers
 	o := g.base.opt.stream.limits()
@@ -46,6 +47,8 @@ type grpcClientWire struct {
 	grpcQueue
 	client  *grpcClient
 	request *http.Request
+	closing sync.Once
+	closed  chan struct{} // closed when nobody wants the body any more
 
 	// Of who reads the body.
 	spare outQueue // what is being read
@@ -90,6 +93,8 @@ func (w *grpcClientWire) Read(p []byte) (int, error) {
 		}
 		select {
 		case <-w.wake:
+		case <-w.closed:
+			return 0, http.ErrBodyReadAfterClose
 		case <-w.request.Context().Done():
 			return 0, w.request.Context().Err()
 		}
@@ -114,15 +119,18 @@ func (w *grpcClientWire) copyTo(p []byte) (n int) {
 	return n
 }
 
-// Close does nothing: a Read that waits ends with the stream.
-func (w *grpcClientWire) Close() error { return nil }
+// Close ends a Read that waits: net/http does not say that the request has failed before that has returned.
+func (w *grpcClientWire) Close() error {
+	w.closing.Do(func() { close(w.closed) })
+	return nil
+}
 
 // receive makes the request, and hands what is answered to the stream.
 func (w *grpcClientWire) receive() {
 	ctx := w.request.Context()
 	reply, err := w.client.transport.RoundTrip(w.request)
 	if err != nil {
-		w.lost(err)
+		w.broke(ctx, err)
 		return
 	}
 	defer reply.Body.Close()
@@ -160,7 +168,11 @@ func (w *grpcClientWire) readAll(reply *http.Response, packing trpc.Compression)
 
 // broke ends the stream whose answer cannot be read any more.
 func (w *grpcClientWire) broke(ctx context.Context, err error) {
-	if status := resetStatus(err); status != nil && ctx.Err() == nil {
+	if ctx.Err() != nil { // which the stream may not have seen yet
+		w.ms.Cancel(context.Cause(ctx))
+		return
+	}
+	if status := resetStatus(err); status != nil {
 		if outlived(ctx, status) {
 			w.ms.Cancel(context.DeadlineExceeded)
 		} else {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -199,7 +198,7 @@ func brokenBody(ctx context.Context, err error) *stream.Error {
 	switch {
 	case errors.As(err, &fault) && fault.Code == diag.SizeLimit, errors.As(err, &status):
 		return &stream.Error{Code: stream.Overflow, Err: err}
-	case errors.As(err, &fault), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &fault):
 		return &stream.Error{Code: stream.Protocol, Err: err}
 	case ctx.Err() != nil:
 		return &stream.Error{Code: stream.Cancelled, Err: context.Cause(ctx)}

@@ -143,8 +143,8 @@ func TestBodiesThatAreBrokenAreErrors(t *testing.T) {
 		arrived func(int) error
 		check   func(error) bool
 	}{
-		"cut off in a prefix":  {body("whole")[:3], nil, func(err error) bool { return err == io.ErrUnexpectedEOF }},
-		"cut off in a message": {body("whole")[:8], nil, func(err error) bool { return err == io.ErrUnexpectedEOF }},
+		"cut off in a prefix":  {body("whole")[:3], nil, func(err error) bool { return isFault(err, diag.UnexpectedEOF) }},
+		"cut off in a message": {body("whole")[:8], nil, func(err error) bool { return isFault(err, diag.UnexpectedEOF) }},
 		"too large":            {body(string(make([]byte, 101))), nil, func(err error) bool { return isFault(err, diag.SizeLimit) }},
 		"no prefix":            {[]byte("HTTP/1.1"), nil, func(err error) bool { return isFault(err, diag.InvalidHeader) }},
 		"refused":              {body("whole"), func(int) error { return refused }, func(err error) bool { return err == refused }},

@@ -43,8 +43,8 @@ func NewReader(body io.Reader, pool *transport.Pool, limit int, arrived func(n i
 func (r *Reader) Close() { r.in.Close() }
 
 // Next returns the next message. It is a view of block, which must be released. After the last
-// message the error is [io.EOF]. A body that ends inside a message is [io.ErrUnexpectedEOF]; a message
-// beyond the limit, or a prefix that is none, a [*diag.Fault].
+// message the error is [io.EOF]. A body that ends inside a message, a message
+// beyond the limit, or a prefix that is none, is a [*diag.Fault]. Errors of the body are returned as they are.
 func (r *Reader) Next() (message []byte, compressed bool, block *transport.Block, err error) {
 	for {
 		want := PrefixSize
@@ -75,7 +75,7 @@ func (r *Reader) fill(want int) error {
 	n := len(r.in.Bytes())
 	switch {
 	case err == io.EOF && n > 0:
-		return io.ErrUnexpectedEOF
+		return diag.NewFault(diag.UnexpectedEOF, n, fmt.Sprintf("the body ends %d bytes into a message", n))
 	case err != nil:
 		return err
 	case r.arrived != nil:

@@ -1,0 +1,108 @@
+package flatrpc_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/flatrpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+)
+
+// This file holds peers of gRPC that are made of net/http alone, and so say what our own sides do not.
+
+func TestAServerThatGoesLosesItsStreamsOverGRPC(t *testing.T) {
+	server, address := serve(t, streaming())
+	s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Send(word(nil, "x", 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	_, err = s.Recv()
+	var e *stream.Error
+	if !errors.As(err, &e) || e.Code != stream.Lost {
+		t.Errorf("the client is told %v", err)
+	}
+}
+
+// otherServer returns the address of a server of HTTP/2 that runs handle for each request.
+func otherServer(t *testing.T, handle http.HandlerFunc) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	server := &http.Server{Handler: handle, Protocols: protocols}
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	return l.Addr().String()
+}
+
+func TestAResetStreamOverGRPCIsNoLostConnection(t *testing.T) {
+	for name, begin := range map[string]func(http.ResponseWriter){
+		"before its header": func(http.ResponseWriter) {},
+		"behind its header": func(w http.ResponseWriter) {
+			w.Header().Set("Content-Type", "application/grpc+flatbuffers")
+			http.NewResponseController(w).Flush()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := otherServer(t, func(w http.ResponseWriter, r *http.Request) {
+				begin(w)
+				panic(http.ErrAbortHandler)
+			})
+			s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			_, err = s.Recv()
+			var e *stream.Error
+			var status *grpc.Status
+			if !errors.As(err, &e) || e.Code != stream.Reset || !errors.As(err, &status) || status.Code != grpc.Internal {
+				t.Errorf("the client is told %v", err)
+			}
+		})
+	}
+}
+
+func TestAStatusOfGRPCCountsMoreThanThatOfHTTP(t *testing.T) {
+	address := otherServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Content-Type"] = []string{"application/grpc"}
+		w.Header()["Grpc-Status"], w.Header()["Grpc-Message"] = []string{"7"}, []string{"no%21"}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	var status *grpc.Status
+	_, err := callRepeat(mustEnd(t), dial(t, address, rpc.GRPC()), "x", 1)
+	if !errors.As(err, &status) || status.Code != grpc.PermissionDenied || status.Message != "no!" {
+		t.Errorf("the client is told %v", err)
+	}
+}
+
+func TestAnAnswerOfGRPCThatEndsInsideAMessageIsAProtocolError(t *testing.T) {
+	address := otherServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc+flatbuffers")
+		w.Write([]byte{0, 0, 0})
+	})
+	s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Recv()
+	var e *stream.Error
+	if !errors.As(err, &e) || e.Code != stream.Protocol {
+		t.Errorf("the client is told %v", err)
+	}
+}
