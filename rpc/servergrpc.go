@@ -57,6 +57,9 @@ func (s *Server) serveGRPC(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// longestTimeout is what the server makes of longer ones, so that sums of times do not overflow.
+const longestTimeout = 100 * 365 * 24 * time.Hour
+
 // open reads the header of a request and finds its method, or the reason to refuse it.
 func (g *grpcRequest) open() (*Method, refusal) {
 	h := g.r.Header
@@ -75,6 +78,7 @@ func (g *grpcRequest) open() (*Method, refusal) {
 	var err error
 	if text := h.Get("Grpc-Timeout"); text != "" {
 		g.timeout, err = grpc.ParseTimeout(text)
+		g.timeout = min(max(g.timeout, time.Nanosecond), longestTimeout) // 0 is over at once, and not never
 	}
 	if err == nil {
 		g.pairs, err = grpcPairs(h)

@@ -1,11 +1,16 @@
 package flatrpc_test
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
+	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -13,6 +18,67 @@ import (
 )
 
 // This file holds peers of gRPC that are made of net/http alone, and so say what our own sides do not.
+
+// overHTTP2 returns a transport that speaks HTTP/2 in the clear.
+func overHTTP2(t *testing.T) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &http.Transport{Protocols: protocols}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// post makes a call of Repeat with further fields and returns the fields that its answer ends with.
+func post(t *testing.T, address string, fields http.Header) http.Header {
+	t.Helper()
+	message := word(nil, "x", 2).FinishedBytes()
+	body := make([]byte, grpc.PrefixSize, grpc.PrefixSize+len(message))
+	grpc.PutPrefix(body, len(message), false)
+	r, err := http.NewRequestWithContext(mustEnd(t), http.MethodPost, "http://"+address+repeatMethod, bytes.NewReader(append(body, message...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Content-Type": {"application/grpc+flatbuffers"}, "Te": {"trailers"}}
+	for name, values := range fields {
+		r.Header[name] = values
+	}
+	reply, err := overHTTP2(t).RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reply.Body.Close()
+	if _, err := io.ReadAll(reply.Body); err != nil {
+		t.Fatal(err)
+	}
+	if len(reply.Trailer) > 0 {
+		return reply.Trailer
+	}
+	return reply.Header
+}
+
+func TestATimeoutOfGRPCIsTheHandlersDeadline(t *testing.T) {
+	left := make(chan time.Duration, 1)
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+		deadline, ok := ctx.Deadline()
+		if !ok {
+			left <- 0
+		} else {
+			left <- time.Until(deadline)
+		}
+		return repeat(ctx, req)
+	})})
+	for text, within := range map[string][2]time.Duration{
+		"1H":        {30 * time.Minute, time.Hour},
+		"2562047H":  {10_000 * time.Hour, 1<<63 - 1}, // as Java has it for the longest time it knows
+		"99999999H": {10_000 * time.Hour, 1<<63 - 1},
+		"0n":        {-time.Hour, -1},
+	} {
+		end := post(t, address, http.Header{"Grpc-Timeout": {text}})
+		if got := <-left; got < within[0] || got > within[1] {
+			t.Errorf("with the timeout %s the handler has %v left, status %v", text, got, end["Grpc-Status"])
+		}
+	}
+}
 
 func TestAServerThatGoesLosesItsStreamsOverGRPC(t *testing.T) {
 	server, address := serve(t, streaming())
