@@ -47,6 +47,7 @@ func (g *grpcRequest) serveStream() {
 	o.Hold = func(n int) { s.memory.Add(int64(n)) }
 	ms.Stream = stream.New(ctx, w, o)
 	ms.OnHeader(md)
+	x.stream = ms.Stream
 	go func() {
 		defer cancel()
 		c.runStream(x, ms)

@@ -137,3 +137,30 @@ func TestAStreamOverGRPCThatIsNotReadEnds(t *testing.T) {
 		t.Errorf("the client is told %v", err)
 	}
 }
+
+func TestInterceptorsSeeTheStreamsOfGRPC(t *testing.T) {
+	seen := make(chan *stream.Stream, 1)
+	ended := make(chan [2]int, 1)
+	_, address := serve(t, streaming(), rpc.Intercept(func(_ context.Context, call rpc.CallInfo) (context.Context, func(error), error) {
+		s := call.Stream()
+		seen <- s
+		return nil, func(error) {
+			if s != nil {
+				sent, received := s.Counts()
+				ended <- [2]int{sent, received}
+			}
+		}, nil
+	}))
+	for name, opts := range map[string][]rpc.ClientOption{"tRPC": nil, "gRPC": {rpc.GRPC()}} {
+		if err := bothWays(mustEnd(t), dial(t, address, opts...), "x", 5); err != nil {
+			t.Fatal(err)
+		}
+		if <-seen == nil {
+			t.Errorf("over %s interceptors are not told of the stream", name)
+			continue
+		}
+		if n := <-ended; n != [2]int{5, 5} {
+			t.Errorf("over %s %d messages went and came", name, n)
+		}
+	}
+}
