@@ -18,11 +18,17 @@ func (cc *clientConn) await(ctx context.Context, p *pendingCall) (sent bool, err
 		return cc.awaitDone(ctx, p)
 	}
 	p.conn = cc
-	if err := p.limited.Watch(p); err != nil {
+	watched, err := p.limited.Watch(p)
+	switch {
+	case err != nil:
 		p.Interrupt(err)
+	case !watched:
+		return cc.awaitDone(p.limited, p)
 	}
 	sent, err = cc.awaitDone(p.limited.Parent(), p)
-	p.limited.Unwatch()
+	if watched {
+		p.limited.Unwatch()
+	}
 	return sent, err
 }
 

@@ -111,3 +111,38 @@ func TestCallsThatEndAtTheSameTimeAsTheirRepliesGetOneOfBoth(t *testing.T) {
 		t.Errorf("a call behind them: %q, %v", got, err)
 	}
 }
+
+func TestAnInterceptorMayMakeCallsBesideEachOther(t *testing.T) {
+	method, started, release := blocked()
+	defer close(release)
+	_, address := listen(t, []rpc.Method{method, echo}, rpc.Workers(16))
+	pass := func(ctx context.Context, call *rpc.Invocation, _ rpc.Target, next rpc.Caller) error {
+		return next.Invoke(ctx, call)
+	}
+	other := dial(t, "tcp", address, rpc.THeader(header.None), rpc.InterceptCalls(pass))
+	for name, via := range map[string]rpc.Caller{"of this client": nil, "of another client": other} {
+		slow := make(chan error, 1)
+		client := dial(t, "tcp", address, rpc.THeader(header.None), rpc.CallTimeout(time.Hour),
+			rpc.InterceptCalls(func(ctx context.Context, call *rpc.Invocation, _ rpc.Target, next rpc.Caller) error {
+				beside := via
+				if beside == nil {
+					beside = next
+				}
+				go func() {
+					_, err := invoke(ctx, beside, "blocked", "")
+					slow <- err
+				}()
+				receive(t, "the slow call runs", started)
+				return next.Invoke(ctx, call)
+			}))
+		if got, err := invoke(t.Context(), client, "echo", "x"); err != nil || got != "x" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		select {
+		case err := <-slow: // whose context has ended with the other
+			wantError(t, err, rpc.StageWait, true, context.Canceled)
+		case <-time.After(patience):
+			t.Fatalf("a slow call %s goes on when the one that it was made for has ended", name)
+		}
+	}
+}

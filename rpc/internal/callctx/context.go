@@ -18,11 +18,11 @@ type Waiter interface {
 // Context ends with its parent, at its deadline and by Cancel. It is a whole
 // context.Context, which may be kept and made others of; who takes it apart
 // does without its channel: he waits for the end of Parent, watches for Cancel, and sees to the
-// deadline himself. It is safe for concurrent use, but for SetNow.
+// deadline himself. It is safe for concurrent use.
 type Context struct {
 	context.Context // the parent
 	deadline        time.Time
-	left            time.Duration // until the deadline, at the last SetNow; 0 for not known
+	left            atomic.Int64 // nanoseconds until the deadline, at the last SetNow; 0 for not known
 
 	whole atomic.Pointer[whole] // nil until somebody asks for the channel; written with mu held
 
@@ -47,20 +47,22 @@ func New(parent context.Context, deadline time.Time) *Context {
 func (c *Context) Parent() context.Context { return c.Context }
 
 // SetNow notes what time it is, for Limit, which so need not ask the clock; zero
-// makes Limit ask. Nobody else may use the context meanwhile.
+// makes Limit ask.
 func (c *Context) SetNow(now time.Time) {
-	c.left = 0
+	left := time.Duration(0)
 	if !now.IsZero() && !c.deadline.IsZero() {
-		c.left = c.deadline.Sub(now)
+		left = c.deadline.Sub(now)
 	}
+	c.left.Store(int64(left))
 }
 
 // Limit returns its own deadline, zero for none, and the time until then, since the last SetNow.
 func (c *Context) Limit() (deadline time.Time, left time.Duration) {
-	if c.left <= 0 && !c.deadline.IsZero() {
+	left = time.Duration(c.left.Load())
+	if left <= 0 && !c.deadline.IsZero() {
 		return c.deadline, time.Until(c.deadline)
 	}
-	return c.deadline, c.left
+	return c.deadline, left
 }
 
 // Cancel ends the context, if it has not, and tells the waiter.
@@ -91,18 +93,19 @@ func (c *Context) Canceled() error {
 }
 
 // Watch has w told of Cancel, until Unwatch. It returns the error of a context that
-// has been canceled, and does not watch then.
-func (c *Context) Watch(w Waiter) error {
+// has been canceled, and does not watch then. It watches for one at a time: while there is another waiter,
+// as where an interceptor makes calls beside each other, it reports false, and w must wait for Done.
+func (c *Context) Watch(w Waiter) (watched bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
+	if c.err != nil || c.waiter != nil {
+		return false, c.err
 	}
 	c.waiter = w
-	return nil
+	return true, nil
 }
 
-// Unwatch ends what Watch began. The waiter is told of nothing when it has returned.
+// Unwatch ends what Watch began, for the waiter that is watched for. The waiter is told of nothing when it has returned.
 func (c *Context) Unwatch() {
 	c.mu.Lock()
 	c.waiter = nil

@@ -101,12 +101,15 @@ func (w *waiter) Interrupt(err error) {
 
 func TestWhoWatchesIsToldOfCancel(t *testing.T) {
 	c, w := New(context.Background(), time.Time{}), &waiter{}
-	if err := c.Watch(w); err != nil {
-		t.Fatal(err)
+	if watched, err := c.Watch(w); !watched || err != nil {
+		t.Fatal(watched, err)
 	}
 	c.Unwatch()
-	if err := c.Watch(w); err != nil {
-		t.Fatal(err)
+	if watched, err := c.Watch(w); !watched || err != nil {
+		t.Fatal(watched, err)
+	}
+	if watched, err := c.Watch(&waiter{}); watched || err != nil {
+		t.Errorf("a second waiter: %v, %v", watched, err)
 	}
 	c.Cancel()
 	c.Unwatch()
@@ -114,15 +117,15 @@ func TestWhoWatchesIsToldOfCancel(t *testing.T) {
 	if len(w.errs) != 1 || w.errs[0] != context.Canceled {
 		t.Errorf("told %v", w.errs)
 	}
-	if err := c.Watch(w); !errors.Is(err, context.Canceled) {
+	if watched, err := c.Watch(w); watched || !errors.Is(err, context.Canceled) {
 		t.Errorf("one that has ended is watched: %v", err)
 	}
 }
 
 func TestAContextIsUsedByMany(t *testing.T) {
 	c, w := New(context.Background(), time.Now().Add(time.Hour)), &waiter{}
-	if err := c.Watch(w); err != nil {
-		t.Fatal(err)
+	if watched, err := c.Watch(w); !watched || err != nil {
+		t.Fatal(watched, err)
 	}
 	var all sync.WaitGroup
 	for range 8 {
