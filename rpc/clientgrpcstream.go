@@ -49,6 +49,7 @@ type grpcClientWire struct {
 	request *http.Request
 	closing sync.Once
 	closed  chan struct{} // closed when nobody wants the body any more
+	cut     bool          // the stream has ended before SendClose; guarded by the queue's mutex
 
 	// Of who reads the body.
 	spare outQueue // what is being read
@@ -75,6 +76,7 @@ func (w *grpcClientWire) SendReset(*stream.Error) {}
 // Ended forgets the stream.
 func (w *grpcClientWire) Ended(error) {
 	w.mu.Lock()
+	w.cut = !w.over
 	w.end(true)
 	w.mu.Unlock()
 	w.client.leave()
@@ -89,7 +91,7 @@ func (w *grpcClientWire) Read(p []byte) (int, error) {
 		if over := w.take(&w.spare); w.spare.size > 0 {
 			continue
 		} else if over {
-			return 0, io.EOF
+			return 0, w.bodyEnd()
 		}
 		select {
 		case <-w.wake:
@@ -99,6 +101,17 @@ func (w *grpcClientWire) Read(p []byte) (int, error) {
 			return 0, w.request.Context().Err()
 		}
 	}
+}
+
+// bodyEnd returns the error that ends the body: not io.EOF if messages are missing, which the server
+// would take for the last one's end before it hears of the reset.
+func (w *grpcClientWire) bodyEnd() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.cut {
+		return errStreamOver
+	}
+	return io.EOF
 }
 
 // copyTo copies what was taken and not been read.

@@ -76,10 +76,13 @@ func (g *grpcRequest) receive(w *grpcServerWire) {
 			continue
 		case err == io.EOF:
 			w.ms.OnClose(nil, nil)
-		case g.r.Context().Err() != nil:
-			w.ms.OnReset(context.Canceled)
-		case !errors.Is(err, errStreamOver):
-			w.ms.Cancel(brokenBody(g.r.Context(), err))
+		case errors.Is(err, errStreamOver):
+		default:
+			if e := brokenBody(g.r.Context(), err); e.Code == stream.Overflow || e.Code == stream.Protocol {
+				w.ms.Cancel(e)
+			} else { // the client has gone, which the context may not know yet
+				w.ms.OnReset(context.Canceled)
+			}
 		}
 		return
 	}
@@ -108,7 +111,7 @@ func (g *grpcRequest) send(w *grpcServerWire) {
 		}
 		for _, s := range spare.segments {
 			if _, err := g.w.Write(s.view); err != nil {
-				w.ms.OnLost(err)
+				w.ms.OnReset(context.Canceled)
 				return
 			}
 		}
@@ -125,7 +128,7 @@ func (g *grpcRequest) send(w *grpcServerWire) {
 			return
 		case begun:
 			if err := g.control.Flush(); err != nil {
-				w.ms.OnLost(err)
+				w.ms.OnReset(context.Canceled)
 				return
 			}
 		}

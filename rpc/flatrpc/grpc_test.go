@@ -164,3 +164,37 @@ func TestInterceptorsSeeTheStreamsOfGRPC(t *testing.T) {
 		}
 	}
 }
+
+func TestACanceledStreamOverGRPCIsNoWholeOne(t *testing.T) {
+	told := make(chan error, 1)
+	_, address := serve(t, []rpc.Method{flatrpc.Bidi("Echo", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
+		w, err := in.Recv()
+		if err == nil {
+			err = out.Send(word(out.NewBuilder(), w.Text(), w.Count()))
+		}
+		if err == nil {
+			_, err = in.Recv()
+		}
+		told <- err
+		return err
+	})})
+	c := dial(t, address, rpc.GRPC())
+	for range 500 { // since the end of the body and the reset race
+		ctx, cancel := context.WithCancel(mustEnd(t))
+		s, err := flatrpc.OpenBidi[Word](ctx, c, "/test.Words/Echo", wordVerifier())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(word(nil, "x", 1)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Recv(); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		var e *stream.Error
+		if err := <-told; !errors.As(err, &e) || e.Code != stream.Reset {
+			t.Fatalf("the handler is told %v", err)
+		}
+	}
+}
