@@ -338,5 +338,9 @@ func resetStatus(err error) *StatusError {
 	case resetInsecurity:
 		code = grpc.PermissionDenied
 	}
-	return statusError(&grpc.Status{Code: code, Message: reset.Error()})
+	status := statusError(&grpc.Status{Code: code, Message: reset.Error()})
+	if reset.Code == resetRefused {
+		status.code = queueFull
+	}
+	return status
 }

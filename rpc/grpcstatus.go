@@ -40,13 +40,19 @@ var trpcCodes = map[grpc.Code]trpc.Code{
 	grpc.Internal: trpc.ServerSystem, grpc.Unavailable: trpc.ServerOverload, grpc.Unauthenticated: trpc.ServerAuth,
 }
 
+// perhapsBegun is the code of an exception that does not say that its call was not begun, and queueFull of one that does.
+const (
+	perhapsBegun = "0"
+	queueFull    = "1"
+)
+
 // statusError returns a status of gRPC as a client of messages, or of tRPC, has it.
 func statusError(s *grpc.Status) *StatusError {
 	code, ok := trpcCodes[s.Code]
 	if !ok {
 		code = trpc.Unknown
 	}
-	return &StatusError{Code: code, Message: s.Message, wire: s}
+	return &StatusError{Code: code, Message: s.Message, wire: s, code: perhapsBegun}
 }
 
 // grpcStatus returns the status that stands for a failure, as statusOf gives it.
@@ -109,7 +115,11 @@ func grpcOutcome(h http.Header) (outcome error, ok bool) {
 			status.Details = []byte(details)
 		}
 	}
-	return statusError(status), true
+	e := statusError(status)
+	if text := h.Get(keyExceptionCode); text != "" {
+		e.code = text
+	}
+	return e, true
 }
 
 // grpcPairs returns the metadata in header fields. Lines of the same name are

@@ -79,6 +79,7 @@ type StatusError struct {
 	app  int32        // the application's code instead, on its way
 	wire *grpc.Status // as gRPC has it, if it came so or is to be sent so
 	biz  *BizStatus   // that app is the code of; may be nil
+	code string       // over gRPC, whose codes do not say whether the call was begun: that of an ApplicationException
 }
 
 // Error renders the code's meaning and the message.
@@ -93,7 +94,7 @@ func (e *StatusError) Error() string {
 func (e *StatusError) As(target any) bool {
 	switch to := target.(type) {
 	case **ApplicationException:
-		*to = &ApplicationException{Type: exceptionOf(e.Code), Message: e.Message}
+		*to = &ApplicationException{Type: exceptionOf(e.Code), Message: e.Message, code: e.code}
 	case **grpc.Status:
 		*to = grpcStatus(e)
 	default:

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -108,7 +109,15 @@ func (g *grpcRequest) refuse(r refusal) {
 	g.srv.counts.calls.Add(1)
 	g.srv.counts.refused[r.cause].Add(1)
 	g.header(nil)
-	g.fail(grpcTrailer(r.status(&serverCall{timeout: g.timeout})))
+	end := grpcTrailer(r.status(&serverCall{timeout: g.timeout}))
+	r.addCode(end)
+	g.fail(end)
+}
+
+// addCode says in a trailer why a call is refused, so that clients know whether to repeat it is safe.
+func (r refusal) addCode(end http.Header) {
+	_, code := r.reply()
+	end.Set(keyExceptionCode, strconv.Itoa(code))
 }
 
 // header sets the header of the answer, with metadata.

@@ -199,7 +199,9 @@ func (c *serverConn) refusalReply(call *serverCall, r refusal) reply {
 	case transport.TRPC:
 		return c.trpcFailure(call, r.status(call))
 	case transport.GRPC:
-		return c.grpcFailure(call, r.status(call))
+		out := c.grpcFailure(call, r.status(call))
+		r.addCode(out.end)
+		return out
 	}
 	e, code := r.reply()
 	return c.exceptionReply(call, e, code, nil)

@@ -139,7 +139,7 @@ func (c *Client) outcomeOf(ctx context.Context, err error) Outcome {
 	var failure *rpc.Error
 	switch {
 	case errors.As(err, &exception):
-		if exception.Refused() {
+		if exception.Refused() || exception.Type == rpc.LoadShedding {
 			return Refused
 		}
 		if exception.Type == rpc.Timeout {

@@ -198,3 +198,22 @@ func TestACanceledStreamOverGRPCIsNoWholeOne(t *testing.T) {
 		}
 	}
 }
+
+func TestOverGRPCOnlyRefusalsSayThatACallWasNotBegun(t *testing.T) {
+	shed := errors.New("no more")
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxFrameSize(1<<16),
+		rpc.Overloaded(func(call rpc.CallInfo) error {
+			if call.Priority() == rpc.BestEffort {
+				return shed
+			}
+			return nil
+		}))
+	c := dial(t, address, rpc.GRPC())
+	var e *rpc.ApplicationException
+	if _, err := callRepeat(mustEnd(t), c, strings.Repeat("x", 10_000), 10); !errors.As(err, &e) || e.Refused() {
+		t.Errorf("a call that was served, whose reply is too large: %v, refused %v", err, e.Refused())
+	}
+	if _, err := callRepeat(rpc.WithCallPriority(mustEnd(t), rpc.BestEffort), c, "x", 1); !errors.As(err, &e) || !e.Refused() {
+		t.Errorf("a call that was not: %v, refused %v", err, e.Refused())
+	}
+}
