@@ -22,19 +22,19 @@ func (g *grpcRequest) serveStream() {
 	md := metadataOfPairs(g.pairs)
 	x := &callContext{conn: c, dialect: transport.GRPC, closed: true, in: &metadata{headers: md}}
 	running := int64(0)
-	if c.web != nil {
-		running = c.web.streams.Load()
+	if c.web != nil { // counted first, as requests of one connection come beside each other
+		running = c.web.streams.Add(1) - 1
 	}
 	if r := c.admitMessageStream([]byte(g.r.URL.Path), int(running), x); r.cause != 0 {
+		if c.web != nil {
+			c.web.streams.Add(-1)
+		}
 		g.refuse(r)
 		return
 	}
 	s.counts.calls.Add(1)
 	s.inFlight.Add(1)
 	c.handlers++
-	if c.web != nil {
-		c.web.streams.Add(1)
-	}
 	ctx, cancel := context.Context(x), context.CancelFunc(func() {})
 	if g.timeout > 0 {
 		ctx, cancel = context.WithTimeout(x, g.timeout)
