@@ -135,6 +135,8 @@ func fields(parts ...any) []byte {
 		switch v := parts[i+1].(type) {
 		case int:
 			b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.Varint), uint64(v))
+		case int64:
+			b = protowire.AppendVarint(protowire.AppendTag(b, n, protowire.Varint), uint64(v))
 		case string:
 			b = protowire.AppendString(protowire.AppendTag(b, n, protowire.Bytes), v)
 		case []byte:
@@ -177,7 +179,7 @@ func TestProtobufIsReadAsItsRulesSay(t *testing.T) {
 		"a member is merged":         {fields(fieldAny, fields(1, fields(1, 1)), fieldAny, fields(1, fields(2, "t"))), `{"any_type":"Leaf","any":{"n":1,"t":"t"},"must":""}`},
 		"a union without a member":   {fields(fieldAny, fields()), `{"must":""}`},
 		"a default that is set":      {fields(fieldLeaf, fields(1, 0)), `{"leaf":{"n":0},"must":""}`},
-		"integers of 32 bits":        {fields(fieldN, -1, fieldList, 1<<32+3), `{"n":-1,"list":[3],"must":""}`},
+		"integers of 32 bits":        {fields(fieldN, -1, fieldList, int64(1<<32+3)), `{"n":-1,"list":[3],"must":""}`},
 		"vectors of structs":         {fields(fieldTwos, fields(1, 1), fieldTwos, fields()), `{"must":"","twos":[{"a":1,"b":[0,0]},{"a":0,"b":[0,0]}]}`},
 		"a required text that is no": {fields(fieldMust, ""), `{"must":""}`},
 	} {
