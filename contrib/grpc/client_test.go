@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -37,7 +38,7 @@ func each(t *testing.T, test func(t *testing.T, address string, w *waits)) {
 
 // askThrum makes a call by Thrum.
 func askThrum(ctx context.Context, c *rpc.MessageClient, text string, count int32) (string, error) {
-	reply, err := flatrpc.Call[Word](ctx, c, repeat, word(nil, text, count), verifier())
+	reply, err := flatrpc.Call[words.Word](ctx, c, repeat, words.New(nil, text, count), words.Verifier())
 	if err != nil {
 		return "", err
 	}
@@ -67,7 +68,7 @@ func TestFailuresOfServersHaveTheirCodes(t *testing.T) {
 				t.Errorf("%q: %v", text, err)
 			}
 		}
-		_, err := flatrpc.Call[Word](within(t), c, "/test.Words/Shout", word(nil, "a", 1), verifier())
+		_, err := flatrpc.Call[words.Word](within(t), c, "/test.Words/Shout", words.New(nil, "a", 1), words.Verifier())
 		var status *rpc.StatusError
 		if !errors.As(err, &status) || status.Code != trpc.NoFunc {
 			t.Errorf("a method that there is not: %v", err)
@@ -152,7 +153,7 @@ func TestStreamsOfServersAreUsed(t *testing.T) {
 }
 
 func splitByThrum(ctx context.Context, c *rpc.MessageClient, text string, count int32) (n int32, err error) {
-	s, err := flatrpc.OpenServerStream[Word](ctx, c, split, word(nil, text, count), verifier())
+	s, err := flatrpc.OpenServerStream[words.Word](ctx, c, split, words.New(nil, text, count), words.Verifier())
 	if err != nil {
 		return 0, err
 	}
@@ -170,7 +171,7 @@ func splitByThrum(ctx context.Context, c *rpc.MessageClient, text string, count 
 
 func TestTrailersOfStreamsComeBack(t *testing.T) {
 	c := thrumClient(t, peerServer(t, newWaits()))
-	s, err := flatrpc.OpenServerStream[Word](within(t), c, split, word(nil, "a", 0), verifier())
+	s, err := flatrpc.OpenServerStream[words.Word](within(t), c, split, words.New(nil, "a", 0), words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +182,12 @@ func TestTrailersOfStreamsComeBack(t *testing.T) {
 
 func joinByThrum(t *testing.T, c *rpc.MessageClient) {
 	t.Helper()
-	s, err := flatrpc.OpenClientStream[Word](within(t), c, join, verifier())
+	s, err := flatrpc.OpenClientStream[words.Word](within(t), c, join, words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 100 {
-		if err := s.Send(word(nil, large[:30_000], 1)); err != nil {
+		if err := s.Send(words.New(nil, large[:30_000], 1)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -197,13 +198,13 @@ func joinByThrum(t *testing.T, c *rpc.MessageClient) {
 
 func echoByThrum(t *testing.T, c *rpc.MessageClient, n int32) {
 	t.Helper()
-	s, err := flatrpc.OpenBidi[Word](within(t), c, echo, verifier())
+	s, err := flatrpc.OpenBidi[words.Word](within(t), c, echo, words.Verifier())
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	for i := range n {
-		if err := s.Send(word(nil, "ping", i)); err != nil {
+		if err := s.Send(words.New(nil, "ping", i)); err != nil {
 			t.Error(err)
 			return
 		}
@@ -224,7 +225,7 @@ func TestStreamsEndWithTheirContexts(t *testing.T) {
 	each(t, func(t *testing.T, address string, w *waits) {
 		c := thrumClient(t, address)
 		ctx, cancel := context.WithCancel(t.Context())
-		s, err := flatrpc.OpenServerStream[Word](ctx, c, split, word(nil, "wait", 1), verifier())
+		s, err := flatrpc.OpenServerStream[words.Word](ctx, c, split, words.New(nil, "wait", 1), words.Verifier())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -240,7 +241,7 @@ func TestStreamsEndWithTheirContexts(t *testing.T) {
 		receive(t, "the handler ends with its stream", w.ended)
 
 		closing := thrumClient(t, address)
-		s, err = flatrpc.OpenServerStream[Word](within(t), closing, split, word(nil, "wait", 1), verifier())
+		s, err = flatrpc.OpenServerStream[words.Word](within(t), closing, split, words.New(nil, "wait", 1), words.Verifier())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
@@ -88,7 +89,7 @@ func thrumServer(t *testing.T, w *waits, opts ...rpc.ServerOption) (string, *rpc
 	t.Helper()
 	opts = append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0)}, opts...)
 	s := rpc.NewServer(opts...)
-	methods := append(thrumStreams(w), flatrpc.Unary("Repeat", verifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+	methods := append(thrumStreams(w), flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		info, _ := rpc.Info(ctx)
 		for _, key := range []string{"who", "trace-bin"} {
 			if who, ok := info.Header(key); ok {
@@ -101,7 +102,7 @@ func thrumServer(t *testing.T, w *waits, opts ...rpc.ServerOption) (string, *rpc
 		if err := failure(req.Text()); err != nil {
 			return nil, err
 		}
-		return word(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
+		return words.New(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 	}))
 	if err := s.Register(&rpc.Service{Name: service, Methods: methods}); err != nil {
 		t.Fatal(err)
@@ -124,9 +125,9 @@ func listen(t *testing.T) net.Listener {
 // thrumStreams are the methods that stream, by Thrum.
 func thrumStreams(w *waits) []rpc.Method {
 	return []rpc.Method{
-		flatrpc.ServerStream("Split", verifier(), func(ctx context.Context, req *Word, out *flatrpc.Sender) error {
+		flatrpc.ServerStream("Split", words.Verifier(), func(ctx context.Context, req *words.Word, out *flatrpc.Sender) error {
 			for i := range req.Count() {
-				if err := out.Send(word(out.NewBuilder(), req.Text(), i)); err != nil {
+				if err := out.Send(words.New(out.NewBuilder(), req.Text(), i)); err != nil {
 					return err
 				}
 			}
@@ -135,33 +136,8 @@ func thrumStreams(w *waits) []rpc.Method {
 			}
 			return failure(req.Text())
 		}),
-		flatrpc.ClientStream("Join", verifier(), func(_ context.Context, in *flatrpc.Receiver[*Word]) (*flatbuf.Builder, error) {
-			var text strings.Builder
-			for n := int32(0); ; n++ {
-				w, err := in.Recv()
-				if err == io.EOF {
-					return word(nil, text.String(), n), nil
-				}
-				if err != nil {
-					return nil, err
-				}
-				text.WriteString(w.Text())
-			}
-		}),
-		flatrpc.Bidi("Echo", verifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
-			for {
-				w, err := in.Recv()
-				if err == io.EOF {
-					return nil
-				}
-				if err == nil {
-					err = out.Send(word(out.NewBuilder(), w.Text()+"!", w.Count()))
-				}
-				if err != nil {
-					return err
-				}
-			}
-		}),
+		flatrpc.ClientStream("Join", words.Verifier(), words.Join),
+		flatrpc.Bidi("Echo", words.Verifier(), words.Echo),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"trpc.group/trpc-go/trpc-go/server"
 	"trpc.group/trpc-go/trpc-go/stream"
 
-	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
@@ -41,41 +41,16 @@ func thrumStreams() []rpc.Method {
 		return nil
 	}
 	return []rpc.Method{
-		flatrpc.ServerStream("Split", verifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+		flatrpc.ServerStream("Split", words.Verifier(), func(_ context.Context, req *words.Word, out *flatrpc.Sender) error {
 			for i := range req.Count() {
-				if err := out.Send(word(out.NewBuilder(), req.Text(), i)); err != nil {
+				if err := out.Send(words.New(out.NewBuilder(), req.Text(), i)); err != nil {
 					return err
 				}
 			}
 			return fail(req.Text())
 		}),
-		flatrpc.ClientStream("Join", verifier(), func(_ context.Context, in *flatrpc.Receiver[*Word]) (*flatbuf.Builder, error) {
-			var text strings.Builder
-			for n := int32(0); ; n++ {
-				w, err := in.Recv()
-				if err == io.EOF {
-					return word(nil, text.String(), n), nil
-				}
-				if err != nil {
-					return nil, err
-				}
-				text.WriteString(w.Text())
-			}
-		}),
-		flatrpc.Bidi("Echo", verifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
-			for {
-				w, err := in.Recv()
-				if err == io.EOF {
-					return nil
-				}
-				if err == nil {
-					err = out.Send(word(out.NewBuilder(), w.Text()+"!", w.Count()))
-				}
-				if err != nil {
-					return err
-				}
-			}
-		}),
+		flatrpc.ClientStream("Join", words.Verifier(), words.Join),
+		flatrpc.Bidi("Echo", words.Verifier(), words.Echo),
 	}
 }
 
@@ -250,7 +225,7 @@ func TestThrumsClientStreamsWithThePeersServer(t *testing.T) {
 	text := strings.Repeat("x", size)
 	for _, c := range compressions {
 		thrum := dial(t, address, c)
-		d, err := flatrpc.OpenServerStream[Word](ctx, thrum, split, word(nil, text, messages), verifier())
+		d, err := flatrpc.OpenServerStream[words.Word](ctx, thrum, split, words.New(nil, text, messages), words.Verifier())
 		if err != nil {
 			t.Fatalf("%s: %v", c, err)
 		}
@@ -263,12 +238,12 @@ func TestThrumsClientStreamsWithThePeersServer(t *testing.T) {
 			t.Errorf("%s: at the end: %v", c, err)
 		}
 
-		u, err := flatrpc.OpenClientStream[Word](ctx, thrum, join, verifier())
+		u, err := flatrpc.OpenClientStream[words.Word](ctx, thrum, join, words.Verifier())
 		if err != nil {
 			t.Fatal(err)
 		}
 		for range messages {
-			if err := u.Send(word(nil, text, 1)); err != nil {
+			if err := u.Send(words.New(nil, text, 1)); err != nil {
 				t.Fatalf("%s: %v", c, err)
 			}
 		}
@@ -283,14 +258,14 @@ func TestThrumsClientStreamsWithThePeersServer(t *testing.T) {
 
 // echoes streams both ways by Thrum.
 func echoes(ctx context.Context, c rpc.MessageCaller, text string) error {
-	b, err := flatrpc.OpenBidi[Word](ctx, c, echo, verifier())
+	b, err := flatrpc.OpenBidi[words.Word](ctx, c, echo, words.Verifier())
 	if err != nil {
 		return err
 	}
 	sent := make(chan error, 1)
 	go func() {
 		for i := range int32(messages) {
-			if err := b.Send(word(nil, text, i)); err != nil {
+			if err := b.Send(words.New(nil, text, i)); err != nil {
 				sent <- err
 				return
 			}
@@ -312,7 +287,7 @@ func TestThrumsClientGetsTheOutcomeOfThePeersStreams(t *testing.T) {
 	thrum := dial(t, peerServer(t, peerStreams()...), trpc.None)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	d, err := flatrpc.OpenServerStream[Word](ctx, thrum, split, word(nil, "sold out", 2), verifier())
+	d, err := flatrpc.OpenServerStream[words.Word](ctx, thrum, split, words.New(nil, "sold out", 2), words.Verifier())
 	for err == nil {
 		_, err = d.Recv()
 	}
@@ -320,7 +295,7 @@ func TestThrumsClientGetsTheOutcomeOfThePeersStreams(t *testing.T) {
 	if !errors.As(err, &status) || status.Code != 4711 || status.Message != "as asked" {
 		t.Error(err)
 	}
-	d, err = flatrpc.OpenServerStream[Word](ctx, thrum, "/test.Words/Other", word(nil, "a", 2), verifier())
+	d, err = flatrpc.OpenServerStream[words.Word](ctx, thrum, "/test.Words/Other", words.New(nil, "a", 2), words.Verifier())
 	for err == nil {
 		_, err = d.Recv()
 	}

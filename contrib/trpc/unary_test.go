@@ -22,6 +22,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
@@ -54,7 +55,7 @@ func outcome(text string) (status int, business bool) {
 func thrumServer(t *testing.T, methods ...rpc.Method) string {
 	t.Helper()
 	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0))
-	methods = append(methods, flatrpc.Unary("Repeat", verifier(), thrumRepeat, flatrpc.AcceptJSON(wordJSON(t), wordJSON(t))))
+	methods = append(methods, flatrpc.Unary("Repeat", words.Verifier(), thrumRepeat, flatrpc.AcceptJSON(wordJSON(t), wordJSON(t))))
 	if err := s.Register(&rpc.Service{Name: service, Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func wordJSON(t *testing.T) *flatjson.Converter {
 	return c
 }
 
-func thrumRepeat(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+func thrumRepeat(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 	info, _ := rpc.Info(ctx)
 	if who, ok := info.Header("who"); ok {
 		info.SetReplyHeader("seen", who)
@@ -102,7 +103,7 @@ func thrumRepeat(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
 	case code != 0:
 		return nil, &rpc.StatusError{Code: trpc.Code(code), Message: "as asked"}
 	}
-	return word(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
+	return words.New(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 }
 
 // peerServer serves Words by trpc-go until the test ends.
@@ -267,7 +268,7 @@ func TestThrumsClientCallsThePeersServer(t *testing.T) {
 			go func() {
 				defer calls.Done()
 				text, count := fmt.Sprintf("call %d;", n), n*n*n
-				reply, err := flatrpc.Call[Word](context.Background(), thrum, repeat, word(nil, text, count), verifier())
+				reply, err := flatrpc.Call[words.Word](context.Background(), thrum, repeat, words.New(nil, text, count), words.Verifier())
 				if err != nil || reply.Text() != strings.Repeat(text, int(count)) || reply.Count() != count {
 					t.Errorf("%s: %q %d times: %v", c, text, count, err)
 				}
@@ -280,7 +281,7 @@ func TestThrumsClientCallsThePeersServer(t *testing.T) {
 func TestThrumsClientGetsThePeersCodes(t *testing.T) {
 	thrum := dial(t, peerServer(t), trpc.None)
 	call := func(method, text string) error {
-		_, err := flatrpc.Call[Word](context.Background(), thrum, method, word(nil, text, 1), verifier())
+		_, err := flatrpc.Call[words.Word](context.Background(), thrum, method, words.New(nil, text, 1), words.Verifier())
 		return err
 	}
 	var biz *rpc.BizStatus

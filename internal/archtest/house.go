@@ -65,7 +65,7 @@ var House = Rules{
 		{"dynamic", []string{"dynamic/internal/arena", "schema", "diag", "wire/thriftwire/..."}},
 		{"dynamic/protobuf", []string{"dynamic", "dynamic/internal/arena", "schema", "diag", "wire/protowire"}},
 		{"dynamic/protobuf/structs", []string{"dynamic/protobuf", "schema", "diag", "wire/protowire"}},
-		{"internal/flatpack", []string{"flatbuf", "schema", "wire/flatwire"}},
+		{"internal/flatpack", []string{"flatbuf", "schema", "diag", "wire/flatwire"}},
 		{"dynamic/flatbuffers", []string{"dynamic", "flatbuf", "internal/flatpack", "schema", "diag", "wire/flatwire"}},
 		{"dynamic/structs", []string{"dynamic", "codec", "schema", "diag", "wire/thriftwire"}},
 		{"rpc/stream", nil},

@@ -3,9 +3,11 @@ package flatpack
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/wire/flatwire"
@@ -24,6 +26,11 @@ func KindOf(t *schema.Type) schema.Kind {
 // IsUnion tells whether values of t are unions.
 func IsUnion(t *schema.Type) bool {
 	return t.Kind() == schema.Struct && t.Struct().Flavor() == schema.Union && t.Struct().Tag() != nil
+}
+
+// NoMember is the fault of a member that a union does not have and that would be lost.
+func NoMember(union *schema.Type, tag uint64) *diag.Fault {
+	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", union.Struct().Name(), tag))
 }
 
 // HasTag tells whether a field of type t has the types of its values in the slot

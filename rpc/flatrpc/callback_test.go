@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
@@ -22,19 +23,19 @@ func repeated(reply flatrpc.Reply, text string, count int32) bool {
 	if count < 0 {
 		return reply.Fail(&rpc.BizStatus{Code: 1, Message: "too often"})
 	}
-	return reply.Result(word(reply.NewBuilder(), strings.Repeat(text, int(count)), count))
+	return reply.Result(words.New(reply.NewBuilder(), strings.Repeat(text, int(count)), count))
 }
 
 // callbackMethods are Repeat answered at once, and on another goroutine.
 func callbackMethods() []rpc.Method {
 	return []rpc.Method{
-		flatrpc.UnaryCallback("Now", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+		flatrpc.UnaryCallback("Now", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 			if req.Text() == "panic" {
 				panic("the password is 1234")
 			}
 			repeated(reply, req.Text(), req.Count())
 		}),
-		flatrpc.UnaryCallback("Later", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+		flatrpc.UnaryCallback("Later", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 			if req.Text() == "panic" {
 				panic("the password is 1234")
 			}
@@ -52,20 +53,20 @@ func TestCallbacksAnswerAtOnceAndLater(t *testing.T) {
 			for n := range int32(30) {
 				calls.Go(func() {
 					text, count := fmt.Sprintf("caller %d;", n), n*n*5
-					reply, err := flatrpc.Call[Word](t.Context(), client, method, word(nil, text, count), wordVerifier())
+					reply, err := flatrpc.Call[words.Word](t.Context(), client, method, words.New(nil, text, count), words.Verifier())
 					if err != nil || reply.Text() != strings.Repeat(text, int(count)) {
 						t.Errorf("%s %s: %v", name, method, err)
 					}
 				})
 			}
 			calls.Wait()
-			_, err := flatrpc.Call[Word](t.Context(), client, method, word(nil, "x", -1), wordVerifier())
+			_, err := flatrpc.Call[words.Word](t.Context(), client, method, words.New(nil, "x", -1), words.Verifier())
 			var status *rpc.BizStatus
 			var failed *rpc.StatusError // over gRPC, which has no codes of applications
 			if (!errors.As(err, &status) || status.Code != 1) && !errors.As(err, &failed) {
 				t.Errorf("%s %s: %v", name, method, err)
 			}
-			_, err = flatrpc.Call[Word](t.Context(), client, method, word(nil, "panic", 1), wordVerifier())
+			_, err = flatrpc.Call[words.Word](t.Context(), client, method, words.New(nil, "panic", 1), words.Verifier())
 			if err == nil || strings.Contains(err.Error(), "1234") {
 				t.Errorf("%s %s after a panic: %v", name, method, err)
 			}
@@ -83,7 +84,7 @@ func TestCallbacksAnswerAtOnceAndLater(t *testing.T) {
 func TestCallbacksAnswerInWhateverOrder(t *testing.T) {
 	var mu sync.Mutex
 	var waiting []func()
-	_, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+	_, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 		mu.Lock()
 		defer mu.Unlock()
 		waiting = append(waiting, func() { repeated(reply, req.Text(), req.Count()) })
@@ -108,7 +109,7 @@ func TestCallbacksAnswerInWhateverOrder(t *testing.T) {
 
 func TestACallIsAnsweredOnce(t *testing.T) {
 	second := make(chan bool, 2)
-	server, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+	server, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 		text := strings.Clone(req.Text())
 		if !repeated(reply, text, 1) {
 			t.Error("the first answer is none")
@@ -136,7 +137,7 @@ func TestACallIsAnsweredOnce(t *testing.T) {
 // and its builder goes back where it came from.
 func TestACallThatIsNotAnsweredExpires(t *testing.T) {
 	late := make(chan flatrpc.Reply, 1)
-	server, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", wordVerifier(), func(_ *Word, reply flatrpc.Reply) {
+	server, address := serve(t, []rpc.Method{flatrpc.UnaryCallback("Repeat", words.Verifier(), func(_ *words.Word, reply flatrpc.Reply) {
 		late <- reply
 	})}, rpc.TaskExpiry(20*time.Millisecond))
 	client := dial(t, address)
@@ -156,7 +157,7 @@ func TestACallThatIsNotAnsweredExpires(t *testing.T) {
 
 func TestAOnewayCallbackSaysWhenItIsDone(t *testing.T) {
 	seen := make(chan string, 1)
-	_, address := serve(t, []rpc.Method{flatrpc.OnewayCallback("Send", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+	_, address := serve(t, []rpc.Method{flatrpc.OnewayCallback("Send", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 		text := strings.Clone(req.Text())
 		go func() {
 			if !reply.Done() {
@@ -165,7 +166,7 @@ func TestAOnewayCallbackSaysWhenItIsDone(t *testing.T) {
 			seen <- text
 		}()
 	})})
-	if err := flatrpc.Send(t.Context(), dial(t, address), "/test.Words/Send", word(nil, "quiet", 1)); err != nil {
+	if err := flatrpc.Send(t.Context(), dial(t, address), "/test.Words/Send", words.New(nil, "quiet", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-seen; got != "quiet" {
@@ -174,10 +175,10 @@ func TestAOnewayCallbackSaysWhenItIsDone(t *testing.T) {
 }
 
 func TestAMethodWithACallbackIsServedByIt(t *testing.T) {
-	plain := flatrpc.Unary("Repeat", wordVerifier(), func(context.Context, *Word) (*flatbuf.Builder, error) {
+	plain := flatrpc.Unary("Repeat", words.Verifier(), func(context.Context, *words.Word) (*flatbuf.Builder, error) {
 		return nil, errors.New("the plain form serves")
 	})
-	callback := flatrpc.UnaryCallback("Repeat", wordVerifier(), func(req *Word, reply flatrpc.Reply) {
+	callback := flatrpc.UnaryCallback("Repeat", words.Verifier(), func(req *words.Word, reply flatrpc.Reply) {
 		repeated(reply, req.Text(), req.Count())
 	})
 	_, address := serve(t, []rpc.Method{rpc.Forms(plain, callback)})
@@ -185,7 +186,7 @@ func TestAMethodWithACallbackIsServedByIt(t *testing.T) {
 		t.Error(err)
 	}
 	server := rpc.NewServer()
-	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{flatrpc.UnaryCallback[Word]("M", nil, nil)}}); err == nil {
+	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{flatrpc.UnaryCallback[words.Word]("M", nil, nil)}}); err == nil {
 		t.Error("a method without a handler is registered")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
@@ -14,11 +15,11 @@ import (
 // function that builds one are what a generator writes.
 func Example() {
 	server := rpc.NewServer()
-	shout := func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
-		return word(flatrpc.NewBuilder(ctx), req.Text()+"!", 1), nil
+	shout := func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
+		return words.New(flatrpc.NewBuilder(ctx), req.Text()+"!", 1), nil
 	}
 	err := server.Register(&rpc.Service{Name: "test.Words", Methods: []rpc.Method{
-		flatrpc.Unary("Shout", wordVerifier(), shout),
+		flatrpc.Unary("Shout", words.Verifier(), shout),
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -34,7 +35,7 @@ func Example() {
 		return
 	}
 	defer client.Close()
-	reply, err := flatrpc.Call[Word](context.Background(), client, "/test.Words/Shout", word(nil, "hello", 1), wordVerifier())
+	reply, err := flatrpc.Call[words.Word](context.Background(), client, "/test.Words/Shout", words.New(nil, "hello", 1), words.Verifier())
 	if err != nil {
 		fmt.Println(err)
 		return

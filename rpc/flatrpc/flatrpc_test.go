@@ -11,6 +11,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -21,12 +22,12 @@ import (
 const repeatMethod = "/test.Words/Repeat"
 
 // callRepeat calls Repeat.
-func callRepeat(ctx context.Context, c rpc.MessageCaller, text string, count int32) (*Word, error) {
-	return flatrpc.Call[Word](ctx, c, repeatMethod, word(nil, text, count), wordVerifier())
+func callRepeat(ctx context.Context, c rpc.MessageCaller, text string, count int32) (*words.Word, error) {
+	return flatrpc.Call[words.Word](ctx, c, repeatMethod, words.New(nil, text, count), words.Verifier())
 }
 
 func TestManyCallersShareAConnectionInEveryCompression(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)})
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)})
 	for c := trpc.None; c.Supported(); c++ {
 		client := dial(t, address, rpc.CompressMessages(c))
 		var calls sync.WaitGroup
@@ -53,12 +54,12 @@ func TestManyCallersShareAConnectionInEveryCompression(t *testing.T) {
 
 func TestAHandlerSeesVerifiedMessagesOnly(t *testing.T) {
 	called := false
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		called = true
 		return repeat(ctx, req)
 	})})
 	client := dial(t, address)
-	good := word(nil, "some text", 2).FinishedBytes()
+	good := words.New(nil, "some text", 2).FinishedBytes()
 	bodies := [][]byte{nil, {}, {0}, {1, 2, 3}, good[:len(good)-4], []byte(strings.Repeat("\xff", 40))}
 	for _, body := range bodies {
 		err := client.InvokeMessage(context.Background(), &rpc.MessageCall{
@@ -77,7 +78,7 @@ func TestAHandlerSeesVerifiedMessagesOnly(t *testing.T) {
 }
 
 func TestFailuresReachTheClientWithTheirCodes(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(_ context.Context, req *Word) (*flatbuf.Builder, error) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), func(_ context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		switch req.Text() {
 		case "biz":
 			return nil, fmt.Errorf("wrapped: %w", &rpc.BizStatus{Code: 4711, Message: "sold out"})
@@ -96,7 +97,7 @@ func TestFailuresReachTheClientWithTheirCodes(t *testing.T) {
 	})})
 	client := dial(t, address)
 	call := func(method, text string) error {
-		_, err := flatrpc.Call[Word](context.Background(), client, method, word(nil, text, 1), wordVerifier())
+		_, err := flatrpc.Call[words.Word](context.Background(), client, method, words.New(nil, text, 1), words.Verifier())
 		return err
 	}
 	for text, code := range map[string]int32{"biz": 4711, "plain": 999} {
@@ -133,20 +134,20 @@ func TestFailuresReachTheClientWithTheirCodes(t *testing.T) {
 func TestOnewayCallsHeadersAndAttachmentsTravel(t *testing.T) {
 	seen := make(chan string, 1)
 	_, address := serve(t, []rpc.Method{
-		flatrpc.Oneway("Note", wordVerifier(), func(_ context.Context, req *Word) error {
+		flatrpc.Oneway("Note", words.Verifier(), func(_ context.Context, req *words.Word) error {
 			seen <- req.Text()
 			return nil
 		}),
-		flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+		flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 			info, _ := rpc.Info(ctx)
 			who, _ := info.Header("who")
 			info.SetReplyAttachment([]byte(string(info.Attachment()) + " back"))
-			return word(nil, who, 1), nil
+			return words.New(nil, who, 1), nil
 		}),
 	})
 	client := dial(t, address)
 	ctx := context.Background()
-	if err := flatrpc.Send(ctx, client, "/test.Words/Note", word(nil, "noted", 1)); err != nil {
+	if err := flatrpc.Send(ctx, client, "/test.Words/Note", words.New(nil, "noted", 1)); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -160,10 +161,10 @@ func TestOnewayCallsHeadersAndAttachmentsTravel(t *testing.T) {
 	for _, size := range []int{1, 10_000, 1 << 20} {
 		attachment := strings.Repeat("a", size)
 		err := client.InvokeMessage(rpc.WithHeader(ctx, "who", "Ada"), &rpc.MessageCall{
-			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: word(nil, "x", 1).FinishedBytes()},
+			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: words.New(nil, "x", 1).FinishedBytes()},
 			Attachment: []byte(attachment),
 			ReadReply: func(m rpc.Message, back []byte) error {
-				w := new(Word)
+				w := new(words.Word)
 				flatbuf.GetRootAs(m.Body, 0, w)
 				if w.Text() != "Ada" || string(back) != attachment+" back" {
 					t.Errorf("%q with %d bytes beside it", w.Text(), len(back))
@@ -193,7 +194,7 @@ func jsonWords(t *testing.T) *flatjson.Converter {
 }
 
 func TestBodiesInOtherFormatsAreServedWhereTheyAreAccepted(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat, flatrpc.AcceptJSON(jsonWords(t), jsonWords(t)), flatrpc.InitialSize(64))})
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat, flatrpc.AcceptJSON(jsonWords(t), jsonWords(t)), flatrpc.InitialSize(64))})
 	client := dial(t, address)
 	call := func(kind transport.ContentType, body string) (reply string, err error) {
 		err = client.InvokeMessage(context.Background(), &rpc.MessageCall{
@@ -219,26 +220,26 @@ func TestBodiesInOtherFormatsAreServedWhereTheyAreAccepted(t *testing.T) {
 }
 
 func TestTimesAndLimitsAreAnsweredWithTheirCodes(t *testing.T) {
-	wait := func(ctx context.Context, _ *Word) (*flatbuf.Builder, error) {
+	wait := func(ctx context.Context, _ *words.Word) (*flatbuf.Builder, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
 	// The client's clock may stop first, so the server's answer is asked for on another call's behalf.
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Wait", wordVerifier(), wait)}, rpc.TaskExpiry(50*time.Millisecond))
-	_, err := flatrpc.Call[Word](context.Background(), dial(t, address), "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Wait", words.Verifier(), wait)}, rpc.TaskExpiry(50*time.Millisecond))
+	_, err := flatrpc.Call[words.Word](context.Background(), dial(t, address), "/test.Words/Wait", words.New(nil, "a", 1), words.Verifier())
 	var status *rpc.StatusError
 	if !errors.As(err, &status) || status.Code != trpc.ServerTimeout && status.Code != trpc.ServerFullLink {
 		t.Errorf("the server's time: %v", err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	_, err = flatrpc.Call[Word](ctx, dial(t, address), "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	_, err = flatrpc.Call[words.Word](ctx, dial(t, address), "/test.Words/Wait", words.New(nil, "a", 1), words.Verifier())
 	if !errors.Is(err, context.DeadlineExceeded) && !errors.As(err, &status) {
 		t.Errorf("the client's time: %v", err)
 	}
 
 	entered := make(chan struct{})
-	_, address = serve(t, []rpc.Method{flatrpc.Unary("Wait", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+	_, address = serve(t, []rpc.Method{flatrpc.Unary("Wait", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		close(entered)
 		return wait(ctx, req)
 	})}, rpc.MaxInFlight(1), rpc.TaskExpiry(0))
@@ -246,11 +247,11 @@ func TestTimesAndLimitsAreAnsweredWithTheirCodes(t *testing.T) {
 	ctx, cancel = context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := flatrpc.Call[Word](ctx, client, "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+		_, err := flatrpc.Call[words.Word](ctx, client, "/test.Words/Wait", words.New(nil, "a", 1), words.Verifier())
 		ended <- err
 	}()
 	<-entered
-	_, err = flatrpc.Call[Word](context.Background(), client, "/test.Words/Wait", word(nil, "a", 1), wordVerifier())
+	_, err = flatrpc.Call[words.Word](context.Background(), client, "/test.Words/Wait", words.New(nil, "a", 1), words.Verifier())
 	if !errors.As(err, &status) || status.Code != trpc.ServerOverload {
 		t.Errorf("beyond MaxInFlight: %v", err)
 	}
@@ -261,7 +262,7 @@ func TestTimesAndLimitsAreAnsweredWithTheirCodes(t *testing.T) {
 }
 
 func TestARateIsRefusedAsALimit(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxRate(1, 1))
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)}, rpc.MaxRate(1, 1))
 	client := dial(t, address)
 	for range 1000 {
 		_, err := callRepeat(context.Background(), client, "a", 1)
@@ -280,11 +281,11 @@ func TestMethodsThatCannotServeAreRefused(t *testing.T) {
 	server := rpc.NewServer()
 	for name, s := range map[string]*rpc.Service{
 		"no verifier":  {Name: "a", Methods: []rpc.Method{flatrpc.Unary("M", nil, repeat)}},
-		"no service":   {Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat)}},
-		"a slash":      {Name: "a/b", Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat)}},
-		"no handler":   {Name: "a", Methods: []rpc.Method{flatrpc.Oneway[Word]("M", wordVerifier(), nil)}},
+		"no service":   {Methods: []rpc.Method{flatrpc.Unary("M", words.Verifier(), repeat)}},
+		"a slash":      {Name: "a/b", Methods: []rpc.Method{flatrpc.Unary("M", words.Verifier(), repeat)}},
+		"no handler":   {Name: "a", Methods: []rpc.Method{flatrpc.Oneway[words.Word]("M", words.Verifier(), nil)}},
 		"two forms":    {Name: "a", Methods: []rpc.Method{both()}},
-		"a name twice": {Name: "a", Methods: []rpc.Method{flatrpc.Unary("M", wordVerifier(), repeat), flatrpc.Unary("M", wordVerifier(), repeat)}},
+		"a name twice": {Name: "a", Methods: []rpc.Method{flatrpc.Unary("M", words.Verifier(), repeat), flatrpc.Unary("M", words.Verifier(), repeat)}},
 	} {
 		if err := server.Register(s); err == nil {
 			t.Errorf("%s: registered", name)
@@ -294,20 +295,20 @@ func TestMethodsThatCannotServeAreRefused(t *testing.T) {
 
 // both returns a method on messages and on structs.
 func both() rpc.Method {
-	m := flatrpc.Unary("M", wordVerifier(), repeat)
+	m := flatrpc.Unary("M", words.Verifier(), repeat)
 	m.Serve = func(_ context.Context, args, dst []byte) ([]byte, error) { return dst, nil }
 	return m
 }
 
 func TestInterceptorsAndHeadersStandAroundCalls(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		info, _ := rpc.Info(ctx)
 		tenant, _ := info.Persistent("tenant")
 		info.SetReplyHeader("load", "0.5")
 		if req.Text() == "fail" {
 			return nil, &rpc.BizStatus{Code: 7}
 		}
-		return word(nil, fmt.Sprint(tenant, info.Priority()), 1), nil
+		return words.New(nil, fmt.Sprint(tenant, info.Priority()), 1), nil
 	})})
 	var seen []string
 	note := func(name string) rpc.MessageInterceptor {
@@ -321,9 +322,9 @@ func TestInterceptorsAndHeadersStandAroundCalls(t *testing.T) {
 	for _, text := range []string{"x", "fail"} {
 		seen = nil
 		err := client.InvokeMessage(ctx, &rpc.MessageCall{
-			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: word(nil, text, 1).FinishedBytes()},
+			Method: repeatMethod, Request: rpc.Message{Type: transport.FlatBuffers, Body: words.New(nil, text, 1).FinishedBytes()},
 			ReadReply: func(m rpc.Message, _ []byte) error {
-				w := new(Word)
+				w := new(words.Word)
 				flatbuf.GetRootAs(m.Body, 0, w)
 				if want := fmt.Sprint("acme", rpc.High); w.Text() != want {
 					t.Errorf("%q, want %q", w.Text(), want)

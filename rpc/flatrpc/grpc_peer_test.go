@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -31,7 +32,7 @@ func overHTTP2(t *testing.T) *http.Transport {
 // post makes a call of Repeat with further fields and returns the fields that its answer ends with.
 func post(t *testing.T, address string, fields http.Header) http.Header {
 	t.Helper()
-	message := word(nil, "x", 2).FinishedBytes()
+	message := words.New(nil, "x", 2).FinishedBytes()
 	body := make([]byte, grpc.PrefixSize, grpc.PrefixSize+len(message))
 	grpc.PutPrefix(body, len(message), false)
 	r, err := http.NewRequestWithContext(mustEnd(t), http.MethodPost, "http://"+address+repeatMethod, bytes.NewReader(append(body, message...)))
@@ -58,7 +59,7 @@ func post(t *testing.T, address string, fields http.Header) http.Header {
 
 func TestATimeoutOfGRPCIsTheHandlersDeadline(t *testing.T) {
 	left := make(chan time.Duration, 1)
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), func(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		deadline, ok := ctx.Deadline()
 		if !ok {
 			left <- 0
@@ -82,12 +83,12 @@ func TestATimeoutOfGRPCIsTheHandlersDeadline(t *testing.T) {
 
 func TestAServerThatGoesLosesItsStreamsOverGRPC(t *testing.T) {
 	server, address := serve(t, streaming())
-	s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+	s, err := flatrpc.OpenBidi[words.Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if err := s.Send(word(nil, "x", 1)); err != nil {
+	if err := s.Send(words.New(nil, "x", 1)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Recv(); err != nil {
@@ -128,7 +129,7 @@ func TestAResetStreamOverGRPCIsNoLostConnection(t *testing.T) {
 				begin(w)
 				panic(http.ErrAbortHandler)
 			})
-			s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+			s, err := flatrpc.OpenBidi[words.Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", words.Verifier())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +162,7 @@ func TestAnAnswerOfGRPCThatEndsInsideAMessageIsAProtocolError(t *testing.T) {
 		w.Header().Set("Content-Type", "application/grpc+flatbuffers")
 		w.Write([]byte{0, 0, 0})
 	})
-	s, err := flatrpc.OpenBidi[Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", wordVerifier())
+	s, err := flatrpc.OpenBidi[words.Word](mustEnd(t), dial(t, address, rpc.GRPC()), "/test.Words/Echo", words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}

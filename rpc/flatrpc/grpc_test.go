@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -22,7 +23,7 @@ import (
 // with grpc-go on the other side are in contrib/grpc.
 
 func TestCallsAndStreamsGoOverGRPC(t *testing.T) {
-	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)))
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)))
 	for _, packing := range []trpc.Compression{trpc.None, trpc.Gzip} {
 		c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(packing))
 		if c.Dialect() != transport.GRPC {
@@ -46,7 +47,7 @@ func TestCallsAndStreamsGoOverGRPC(t *testing.T) {
 }
 
 func TestOverGRPCTypesOfFailuresStay(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxFrameSize(1<<16))
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)}, rpc.MaxFrameSize(1<<16))
 	c := dial(t, address, rpc.GRPC())
 	var biz *rpc.BizStatus
 	if _, err := callRepeat(mustEnd(t), c, "x", -1); !errors.As(err, &biz) || biz.Code != 1 || biz.Message != "too often" {
@@ -69,13 +70,13 @@ func TestOverGRPCTypesOfFailuresStay(t *testing.T) {
 		t.Errorf("an attachment: %v", err)
 	}
 	var told *rpc.StatusError
-	if _, err := flatrpc.Call[Word](mustEnd(t), c, "/test.Words/Shout", word(nil, "x", 1), wordVerifier()); !errors.As(err, &told) || told.Code != trpc.NoFunc {
+	if _, err := flatrpc.Call[words.Word](mustEnd(t), c, "/test.Words/Shout", words.New(nil, "x", 1), words.Verifier()); !errors.As(err, &told) || told.Code != trpc.NoFunc {
 		t.Errorf("no such method: %v", err)
 	}
 }
 
 func TestCompressionBombsAreRefusedOverGRPC(t *testing.T) {
-	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)), rpc.MaxFrameSize(1<<16))
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)), rpc.MaxFrameSize(1<<16))
 	c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(trpc.Gzip), rpc.MaxFrameSize(64<<20))
 	bomb := strings.Repeat("x", 16<<20)
 	var status *grpc.Status
@@ -91,7 +92,7 @@ func TestCompressionBombsAreRefusedOverGRPC(t *testing.T) {
 }
 
 func TestThriftsClientsDoNotSpeakGRPC(t *testing.T) {
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)})
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)})
 	if c, err := rpc.Dial(mustEnd(t), "tcp", address, rpc.GRPC()); err == nil {
 		c.Close()
 		t.Error("a client of structs dials by gRPC")
@@ -104,9 +105,9 @@ func TestThriftsClientsDoNotSpeakGRPC(t *testing.T) {
 
 func TestAStreamOverGRPCThatIsNotReadEnds(t *testing.T) {
 	ended := make(chan error, 1)
-	flood := flatrpc.ServerStream("Flood", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+	flood := flatrpc.ServerStream("Flood", words.Verifier(), func(_ context.Context, req *words.Word, out *flatrpc.Sender) error {
 		for {
-			if err := out.Send(word(out.NewBuilder(), req.Text(), 1)); err != nil {
+			if err := out.Send(words.New(out.NewBuilder(), req.Text(), 1)); err != nil {
 				ended <- err
 				return err
 			}
@@ -114,7 +115,7 @@ func TestAStreamOverGRPCThatIsNotReadEnds(t *testing.T) {
 	})
 	_, address := serve(t, append(streaming(), flood), rpc.StreamExpiry(50*time.Millisecond))
 	c := dial(t, address, rpc.GRPC())
-	s, err := flatrpc.OpenServerStream[Word](mustEnd(t), c, "/test.Words/Flood", word(nil, strings.Repeat("x", 50_000), 1), wordVerifier())
+	s, err := flatrpc.OpenServerStream[words.Word](mustEnd(t), c, "/test.Words/Flood", words.New(nil, strings.Repeat("x", 50_000), 1), words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,10 +168,10 @@ func TestInterceptorsSeeTheStreamsOfGRPC(t *testing.T) {
 
 func TestACanceledStreamOverGRPCIsNoWholeOne(t *testing.T) {
 	told := make(chan error, 1)
-	_, address := serve(t, []rpc.Method{flatrpc.Bidi("Echo", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
+	_, address := serve(t, []rpc.Method{flatrpc.Bidi("Echo", words.Verifier(), func(_ context.Context, in *flatrpc.Receiver[*words.Word], out *flatrpc.Sender) error {
 		w, err := in.Recv()
 		if err == nil {
-			err = out.Send(word(out.NewBuilder(), w.Text(), w.Count()))
+			err = out.Send(words.New(out.NewBuilder(), w.Text(), w.Count()))
 		}
 		if err == nil {
 			_, err = in.Recv()
@@ -181,11 +182,11 @@ func TestACanceledStreamOverGRPCIsNoWholeOne(t *testing.T) {
 	c := dial(t, address, rpc.GRPC())
 	for range 500 { // since the end of the body and the reset race
 		ctx, cancel := context.WithCancel(mustEnd(t))
-		s, err := flatrpc.OpenBidi[Word](ctx, c, "/test.Words/Echo", wordVerifier())
+		s, err := flatrpc.OpenBidi[words.Word](ctx, c, "/test.Words/Echo", words.Verifier())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Send(word(nil, "x", 1)); err != nil {
+		if err := s.Send(words.New(nil, "x", 1)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Recv(); err != nil {
@@ -201,7 +202,7 @@ func TestACanceledStreamOverGRPCIsNoWholeOne(t *testing.T) {
 
 func TestOverGRPCOnlyRefusalsSayThatACallWasNotBegun(t *testing.T) {
 	shed := errors.New("no more")
-	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", wordVerifier(), repeat)}, rpc.MaxFrameSize(1<<16),
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)}, rpc.MaxFrameSize(1<<16),
 		rpc.Overloaded(func(call rpc.CallInfo) error {
 			if call.Priority() == rpc.BestEffort {
 				return shed

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 )
@@ -17,11 +18,11 @@ import (
 const patience = 30 * time.Second
 
 // repeat answers with the text of a request as many times as it says.
-func repeat(ctx context.Context, req *Word) (*flatbuf.Builder, error) {
+func repeat(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 	if req.Count() < 0 || req.Count() > 10_000 {
 		return nil, &rpc.BizStatus{Code: 1, Message: "too often"}
 	}
-	return word(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
+	return words.New(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 }
 
 // serve lets a server with the methods of a service "test.Words" serve on a port, until the test ends. Calls

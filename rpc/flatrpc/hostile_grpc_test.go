@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
@@ -42,7 +43,7 @@ func appendFields(b []byte, fields ...string) []byte {
 
 // grpcBodies are bodies of requests, good ones, and the fields that go with them.
 func grpcBodies() (bodies [][]byte, encodings []string) {
-	body := word(nil, "some text", 2).FinishedBytes()
+	body := words.New(nil, "some text", 2).FinishedBytes()
 	var x trpc.Compressor
 	packed, err := x.Compress(nil, body, trpc.Gzip)
 	if err != nil {
@@ -100,7 +101,7 @@ func hostileRequest(r *rand.Rand, stream uint32, bodies [][]byte, encodings []st
 
 // go test ./rpc/flatrpc -run MalformedRequests -frames 1000000
 func TestMalformedRequestsOfGRPCLeaveTheServerServing(t *testing.T) {
-	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)), rpc.MaxFrameSize(1<<20))
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)), rpc.MaxFrameSize(1<<20))
 	good := dial(t, address, rpc.GRPC())
 	bodies, encodings := grpcBodies()
 	r := rand.New(rand.NewPCG(3, 4))

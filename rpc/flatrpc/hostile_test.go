@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -32,7 +33,7 @@ func unaryFrame(id uint32, method string, kind trpc.Compression, body []byte) []
 
 // goodFrames are what the malformed ones are made of.
 func goodFrames() [][]byte {
-	body := word(nil, "some text", 2).FinishedBytes()
+	body := words.New(nil, "some text", 2).FinishedBytes()
 	var x trpc.Compressor
 	frames := [][]byte{unaryFrame(7, repeatMethod, trpc.None, body), unaryFrame(8, "/test.Words/Other", trpc.None, body)}
 	for c := trpc.Gzip; c.Supported(); c++ {
@@ -78,7 +79,7 @@ func damage(r *rand.Rand, frame []byte) []byte {
 
 // go test ./rpc/flatrpc -run Malformed -frames 1000000
 func TestMalformedFramesLeaveTheServerServing(t *testing.T) {
-	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)), rpc.MaxFrameSize(1<<20))
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)), rpc.MaxFrameSize(1<<20))
 	good := dial(t, address)
 	frames := goodFrames()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -20,20 +21,20 @@ import (
 // streaming are methods that stream. A text that says so makes them fail.
 func streaming() []rpc.Method {
 	return []rpc.Method{
-		flatrpc.ServerStream("Split", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+		flatrpc.ServerStream("Split", words.Verifier(), func(_ context.Context, req *words.Word, out *flatrpc.Sender) error {
 			for i := range req.Count() {
-				if err := out.Send(word(out.NewBuilder(), req.Text(), i)); err != nil {
+				if err := out.Send(words.New(out.NewBuilder(), req.Text(), i)); err != nil {
 					return err
 				}
 			}
 			return failure(req.Text())
 		}),
-		flatrpc.ClientStream("Join", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word]) (*flatbuf.Builder, error) {
+		flatrpc.ClientStream("Join", words.Verifier(), func(_ context.Context, in *flatrpc.Receiver[*words.Word]) (*flatbuf.Builder, error) {
 			var text strings.Builder
 			for n := int32(0); ; n++ {
 				w, err := in.Recv()
 				if err == io.EOF {
-					return word(nil, text.String(), n), nil
+					return words.New(nil, text.String(), n), nil
 				}
 				if err == nil {
 					err = failure(w.Text())
@@ -44,7 +45,7 @@ func streaming() []rpc.Method {
 				text.WriteString(w.Text())
 			}
 		}),
-		flatrpc.Bidi("Echo", wordVerifier(), func(_ context.Context, in *flatrpc.Receiver[*Word], out *flatrpc.Sender) error {
+		flatrpc.Bidi("Echo", words.Verifier(), func(_ context.Context, in *flatrpc.Receiver[*words.Word], out *flatrpc.Sender) error {
 			for {
 				w, err := in.Recv()
 				if err == io.EOF {
@@ -54,7 +55,7 @@ func streaming() []rpc.Method {
 					err = failure(w.Text())
 				}
 				if err == nil {
-					err = out.Send(word(out.NewBuilder(), w.Text()+"!", w.Count()))
+					err = out.Send(words.New(out.NewBuilder(), w.Text()+"!", w.Count()))
 				}
 				if err != nil {
 					return err
@@ -102,7 +103,7 @@ func TestStreamsGoBothWaysInEveryCompression(t *testing.T) {
 }
 
 func download(ctx context.Context, c rpc.MessageCaller, text string, n int32) error {
-	d, err := flatrpc.OpenServerStream[Word](ctx, c, "/test.Words/Split", word(nil, text, n), wordVerifier())
+	d, err := flatrpc.OpenServerStream[words.Word](ctx, c, "/test.Words/Split", words.New(nil, text, n), words.Verifier())
 	if err != nil {
 		return err
 	}
@@ -118,12 +119,12 @@ func download(ctx context.Context, c rpc.MessageCaller, text string, n int32) er
 }
 
 func upload(ctx context.Context, c rpc.MessageCaller, text string, n int) error {
-	u, err := flatrpc.OpenClientStream[Word](ctx, c, "/test.Words/Join", wordVerifier())
+	u, err := flatrpc.OpenClientStream[words.Word](ctx, c, "/test.Words/Join", words.Verifier())
 	if err != nil {
 		return err
 	}
 	for range n {
-		if err := u.Send(word(nil, text, 1)); err != nil {
+		if err := u.Send(words.New(nil, text, 1)); err != nil {
 			return err
 		}
 	}
@@ -135,14 +136,14 @@ func upload(ctx context.Context, c rpc.MessageCaller, text string, n int) error 
 }
 
 func bothWays(ctx context.Context, c rpc.MessageCaller, text string, n int32) error {
-	d, err := flatrpc.OpenBidi[Word](ctx, c, "/test.Words/Echo", wordVerifier())
+	d, err := flatrpc.OpenBidi[words.Word](ctx, c, "/test.Words/Echo", words.Verifier())
 	if err != nil {
 		return err
 	}
 	sent := make(chan error, 1)
 	go func() {
 		for i := range n {
-			if err := d.Send(word(nil, text, i)); err != nil {
+			if err := d.Send(words.New(nil, text, i)); err != nil {
 				sent <- err
 				return
 			}
@@ -161,12 +162,12 @@ func bothWays(ctx context.Context, c rpc.MessageCaller, text string, n int32) er
 }
 
 func TestTheOutcomeOfAStreamReachesTheClient(t *testing.T) {
-	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", wordVerifier(), repeat)))
+	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)))
 	client := dial(t, address)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	split := func(method, text string) error {
-		d, err := flatrpc.OpenServerStream[Word](ctx, client, method, word(nil, text, 3), wordVerifier())
+		d, err := flatrpc.OpenServerStream[words.Word](ctx, client, method, words.New(nil, text, 3), words.Verifier())
 		for err == nil {
 			_, err = d.Recv()
 		}
@@ -188,7 +189,7 @@ func TestTheOutcomeOfAStreamReachesTheClient(t *testing.T) {
 		t.Error(err)
 	}
 	// A method that streams is no unary one.
-	_, err = flatrpc.Call[Word](ctx, client, "/test.Words/Split", word(nil, "a", 1), wordVerifier())
+	_, err = flatrpc.Call[words.Word](ctx, client, "/test.Words/Split", words.New(nil, "a", 1), words.Verifier())
 	if !errors.As(err, &status) || status.Code != trpc.NoFunc {
 		t.Error(err)
 	}
@@ -199,7 +200,7 @@ func TestTheOutcomeOfAStreamReachesTheClient(t *testing.T) {
 
 func TestWhoGivesUpAStreamEndsItOnTheOtherSide(t *testing.T) {
 	ended := make(chan error, 2)
-	_, address := serve(t, append(streaming(), flatrpc.Bidi("Wait", wordVerifier(), func(ctx context.Context, in *flatrpc.Receiver[*Word], _ *flatrpc.Sender) error {
+	_, address := serve(t, append(streaming(), flatrpc.Bidi("Wait", words.Verifier(), func(ctx context.Context, in *flatrpc.Receiver[*words.Word], _ *flatrpc.Sender) error {
 		_, err := in.Recv()
 		ended <- err
 		<-ctx.Done()
@@ -207,11 +208,11 @@ func TestWhoGivesUpAStreamEndsItOnTheOtherSide(t *testing.T) {
 	})))
 	client := dial(t, address)
 	ctx, cancel := context.WithCancel(context.Background())
-	d, err := flatrpc.OpenBidi[Word](ctx, client, "/test.Words/Wait", wordVerifier())
+	d, err := flatrpc.OpenBidi[words.Word](ctx, client, "/test.Words/Wait", words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Send(word(nil, "there", 1)); err != nil { // and the server has answered
+	if err := d.Send(words.New(nil, "there", 1)); err != nil { // and the server has answered
 		t.Fatal(err)
 	}
 	if err := <-ended; err != nil {
@@ -222,7 +223,7 @@ func TestWhoGivesUpAStreamEndsItOnTheOtherSide(t *testing.T) {
 	if _, err := d.Recv(); !errors.As(err, &e) || e.Code != stream.Cancelled {
 		t.Error(err)
 	}
-	d, err = flatrpc.OpenBidi[Word](context.Background(), client, "/test.Words/Wait", wordVerifier())
+	d, err = flatrpc.OpenBidi[words.Word](context.Background(), client, "/test.Words/Wait", words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,9 +247,9 @@ func mustEnd(t *testing.T) context.Context {
 func TestAStreamSendsNoFurtherThanItsWindow(t *testing.T) {
 	var mu sync.Mutex
 	sent := 0
-	_, address := serve(t, []rpc.Method{flatrpc.ServerStream("Flood", wordVerifier(), func(_ context.Context, req *Word, out *flatrpc.Sender) error {
+	_, address := serve(t, []rpc.Method{flatrpc.ServerStream("Flood", words.Verifier(), func(_ context.Context, req *words.Word, out *flatrpc.Sender) error {
 		for range 300 {
-			if err := out.Send(word(out.NewBuilder(), req.Text(), 1)); err != nil {
+			if err := out.Send(words.New(out.NewBuilder(), req.Text(), 1)); err != nil {
 				return err
 			}
 			mu.Lock()
@@ -259,7 +260,7 @@ func TestAStreamSendsNoFurtherThanItsWindow(t *testing.T) {
 	})})
 	ctx := mustEnd(t)
 	text := strings.Repeat("x", 4000)
-	d, err := flatrpc.OpenServerStream[Word](ctx, dial(t, address), "/test.Words/Flood", word(nil, text, 1), wordVerifier())
+	d, err := flatrpc.OpenServerStream[words.Word](ctx, dial(t, address), "/test.Words/Flood", words.New(nil, text, 1), words.Verifier())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -166,7 +166,7 @@ func (w *writer) object(v flatbuffers.Value, depth int) *diag.Fault {
 		if !x.Written() && !(w.opt.defaults && !f.Deprecated() && f.Type().InlineSize() > 0 && f.Type().Kind() != schema.Struct) &&
 			!(w.opt.defaults && x.Exists() && f.Type().Kind() == schema.String) {
 			if flatpack.IsUnion(f.Type()) && v.UnionTag(f) != 0 {
-				return noMember(f.Type(), v.UnionTag(f)).Field(f.Name())
+				return flatpack.NoMember(f.Type(), v.UnionTag(f)).Field(f.Name())
 			}
 			continue
 		}
@@ -176,11 +176,6 @@ func (w *writer) object(v flatbuffers.Value, depth int) *diag.Fault {
 	}
 	w.out = append(w.out, '}')
 	return nil
-}
-
-// noMember is the fault of a member that the schema does not have: it would be lost.
-func noMember(union *schema.Type, tag uint64) *diag.Fault {
-	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", union.Struct().Name(), tag))
 }
 
 // member writes a field, and before the value of a union its type.
@@ -200,7 +195,7 @@ func (w *writer) member(v flatbuffers.Value, f *schema.Field, x flatbuffers.Valu
 			if m := e.Member(); m != nil {
 				name = m.Name()
 			} else if tag := x.ElementTag(i); tag != 0 {
-				return noMember(t.Elem(), tag).Index(i)
+				return flatpack.NoMember(t.Elem(), tag).Index(i)
 			}
 			w.out = append(append(append(w.out, '"'), name...), '"')
 		}

@@ -42,7 +42,7 @@ func (w *writer) table(m *message, v flatbuffers.Value, depth int) *diag.Fault {
 		value := v.FieldOf(x.f)
 		if !value.Exists() {
 			if x.kind == union && !x.listed && v.UnionTag(x.f) != 0 {
-				return noMember(x, v.UnionTag(x.f)).Field(x.f.Name())
+				return flatpack.NoMember(x.t, v.UnionTag(x.f)).Field(x.f.Name())
 			}
 			continue
 		}
@@ -51,11 +51,6 @@ func (w *writer) table(m *message, v flatbuffers.Value, depth int) *diag.Fault {
 		}
 	}
 	return w.full()
-}
-
-// noMember is the fault of a member that the schema does not have: it would be lost.
-func noMember(x *field, tag uint64) *diag.Fault {
-	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", x.t.Struct().Name(), tag))
 }
 
 // field writes one field of a table or struct.
@@ -69,7 +64,7 @@ func (w *writer) field(x *field, v flatbuffers.Value, depth int) *diag.Fault {
 	for i := range v.Len() {
 		value := v.Index(i)
 		if tag := v.ElementTag(i); tag != 0 && !value.Exists() {
-			return noMember(x, tag).Index(i)
+			return flatpack.NoMember(x.t, tag).Index(i)
 		}
 		if fault := w.single(x, value, x.number, true, depth); fault != nil {
 			return fault.Index(i)

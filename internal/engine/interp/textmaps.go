@@ -61,11 +61,8 @@ func (e *encoder) textsByText(b []byte, m map[string]string) ([]byte, *diag.Faul
 	for k, v := range m {
 		if !e.plainText(k) || !e.plainText(v) {
 			var f *diag.Fault
-			if b, f = e.bytes(b, k); f != nil {
-				return b, f.Key("key")
-			}
-			if b, f = e.bytes(b, v); f != nil {
-				return b, f.Key(strconv.Quote(k))
+			if b, f = e.textEntry(b, k, v); f != nil {
+				return b, f
 			}
 			continue
 		}
@@ -125,11 +122,8 @@ func (e *encoder) compactTextsByText(b []byte, m map[string]string) ([]byte, *di
 	for k, v := range m {
 		if !e.plainText(k) || !e.plainText(v) || cap(b)-len(b) < 2*compactRoom+len(k)+len(v) {
 			var f *diag.Fault
-			if b, f = e.bytes(b, k); f != nil {
-				return b, f.Key("key")
-			}
-			if b, f = e.bytes(b, v); f != nil {
-				return b, f.Key(strconv.Quote(k))
+			if b, f = e.textEntry(b, k, v); f != nil {
+				return b, f
 			}
 			continue
 		}
@@ -174,6 +168,18 @@ func compactNumbersByNumber(b []byte, m map[uint32]uint64) []byte {
 		b = b[:i]
 	}
 	return b
+}
+
+// textEntry appends an entry part by part.
+func (e *encoder) textEntry(b []byte, k, v string) ([]byte, *diag.Fault) {
+	b, f := e.bytes(b, k)
+	if f != nil {
+		return b, f.Key("key")
+	}
+	if b, f = e.bytes(b, v); f != nil {
+		return b, f.Key(strconv.Quote(k))
+	}
+	return b, nil
 }
 
 // plainText reports whether s is copied into the message, and what it seems to be.
