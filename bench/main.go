@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"strings"
 
@@ -72,6 +73,15 @@ func run(args []string, stdout, stderr io.Writer) error {
 		if s.Name != *name {
 			continue
 		}
+		if s.Missing != nil {
+			tag, err := s.Missing(stderr)
+			if err != nil {
+				return err
+			}
+			if tag != "" {
+				return again(tag, args, stdout, stderr)
+			}
+		}
 		report, err := s.Run(stdout, o)
 		if err != nil {
 			return err
@@ -79,6 +89,13 @@ func run(args []string, stdout, stderr io.Writer) error {
 		return save(report, *jsonFile, *chartFile)
 	}
 	return fmt.Errorf("no suite %q; there are: %s", *name, names())
+}
+
+// again runs this program, built with a tag, in place of this process.
+func again(tag string, args []string, stdout, stderr io.Writer) error {
+	cmd := exec.Command("go", append([]string{"run", "-tags", tag, "."}, args...)...)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return cmd.Run()
 }
 
 func save(r *harness.Report, jsonFile, chartFile string) error {

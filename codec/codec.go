@@ -8,6 +8,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/mem"
 	"github.com/thrum-rpc/thrum/internal/plan"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // Codec encodes and decodes structs of type T. It is safe for concurrent use.
@@ -68,6 +69,9 @@ func (c *Codec[T]) Unmarshal(b []byte, v *T) (int, error) {
 	if v == nil {
 		return 0, errNil
 	}
+	if c.c.empty && len(b) > 0 && b[0] == byte(thriftwire.Stop) {
+		return 1, nil
+	}
 	return c.c.decoder.Decode(b, mem.Of(v), nil)
 }
 
@@ -104,6 +108,7 @@ var errNil = &TypeError{Type: reflect.TypeFor[any](), Reason: "a nil pointer"}
 // compiled is what a type and a set of options come down to.
 type compiled struct {
 	typ     *schema.Type
+	empty   bool // the type has no fields, as the arguments of many methods: what it is encoded to is the same in all protocols
 	aliases bool
 	encoder engine.Encoder
 	decoder engine.Decoder
@@ -169,7 +174,7 @@ func compile(t reflect.Type, c *config, pool *engine.Pool) (*compiled, error) {
 			return nil, &TypeError{Type: t, Reason: err.Error()}
 		}
 	}
-	out := &compiled{typ: layout.Def.Type(), aliases: c.decode.Alias || aliases(progs[plan.Decode])}
+	out := &compiled{typ: layout.Def.Type(), empty: t.NumField() == 0, aliases: c.decode.Alias || aliases(progs[plan.Decode])}
 	if out.encoder, err = e.Encoder(progs[plan.Encode], progs[plan.Size], binding, c.encode); err != nil {
 		return nil, &TypeError{Type: t, Reason: err.Error()}
 	}

@@ -94,3 +94,34 @@ func TestACodecTellsWhetherItAliasesItsInput(t *testing.T) {
 	o, err := For[outer]()
 	check("tag of an inner struct", o.Aliases(), err, true)
 }
+
+func TestAStructWithoutFieldsIsItsEnd(t *testing.T) {
+	type empty struct{}
+	for _, p := range []Protocol{Binary, Compact, CompactFBThrift} {
+		c, err := For[empty](Use(p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		appended, err := c.Append([]byte{7}, &empty{})
+		if err != nil || !reflect.DeepEqual(appended, []byte{7, 0}) {
+			t.Errorf("%v: Append: % x, %v", p, appended, err)
+		}
+		gathered, cuts, err := c.AppendCuts([]byte{7}, nil, &empty{}, 1)
+		if err != nil || !reflect.DeepEqual(gathered, appended) || cuts != nil {
+			t.Errorf("%v: AppendCuts: % x, %v, %v", p, gathered, cuts, err)
+		}
+		for _, m := range []struct {
+			message []byte
+			taken   int // 0 for an error
+		}{
+			{[]byte{0}, 1},
+			{[]byte{0, 9}, 1}, // what stands behind is left alone
+			{nil, 0},
+			{[]byte{8}, 0}, // a field that ends at once
+		} {
+			if n, err := c.Unmarshal(m.message, &empty{}); (err == nil) != (m.taken > 0) || err == nil && n != m.taken {
+				t.Errorf("%v: Unmarshal % x: %d, %v, want %d", p, m.message, n, err, m.taken)
+			}
+		}
+	}
+}

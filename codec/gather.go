@@ -6,6 +6,7 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/internal/engine"
 	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // This file encodes without copying large strings and binaries.
@@ -24,6 +25,9 @@ type Cut = engine.Cut
 func (c *Codec[T]) AppendCuts(dst []byte, cuts []Cut, v *T, threshold int) ([]byte, []Cut, error) {
 	if v == nil {
 		return dst, cuts, errNil
+	}
+	if c.c.empty {
+		return append(dst, byte(thriftwire.Stop)), cuts, nil
 	}
 	b, all, err := c.c.encoder.Gather(dst, cuts, mem.Of(v), max(1, threshold))
 	if err != nil {

@@ -2,6 +2,7 @@ package flatbuf
 
 import (
 	"github.com/thrum-rpc/thrum/internal/mem"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
 )
 
 // This file holds the Builder: its memory, alignment, the parts of a message
@@ -25,6 +26,8 @@ type Builder struct {
 	plain     []uint16 // the vtable of a table made by StartTable
 	objectEnd UOffsetT
 	vtables   vtableSet
+	known     [4]knownVtable // of tables with all fields, the first few
+	knowns    int
 	nested    bool // inside a table or vector
 	finished  bool
 	shared    map[string]UOffsetT
@@ -61,6 +64,7 @@ func (b *Builder) Reset() {
 	b.head = len(b.Bytes)
 	b.minalign = SizeUOffsetT
 	b.vtables.reset()
+	b.knowns = 0
 	b.nested, b.finished = false, false
 	b.offsets = b.offsets[:0]
 	if len(b.shared) > 0 {
@@ -99,6 +103,7 @@ func (b *Builder) state() builderState {
 func (b *Builder) rewind(s builderState) {
 	b.head, b.minalign = len(b.Bytes)-s.used, s.minalign
 	b.vtables.truncate(b.Bytes, s.vtables)
+	b.knowns = 0
 	b.offsets = b.offsets[:s.offsets]
 }
 
@@ -110,6 +115,10 @@ func (b *Builder) FinishedBytes() []byte {
 	}
 	return b.Bytes[b.head:]
 }
+
+// Align returns what the message has to stand at a multiple of, inside another one: the greatest alignment of
+// its parts so far, in bytes, and 4 at least.
+func (b *Builder) Align() int { return max(b.minalign, SizeUOffsetT) }
 
 // Head returns where the message starts in Bytes.
 func (b *Builder) Head() UOffsetT { return UOffsetT(b.head) }
@@ -126,7 +135,7 @@ func (b *Builder) grow(n int) {
 	if n < 0 || used > maxMessage-n {
 		panic("flatbuf: a message of 2 GiB")
 	}
-	size := max(2*len(b.Bytes), used+n, b.want+2*maxAlign, firstSize)
+	size := max(2*min(len(b.Bytes), maxMessage/2-maxAlign), used+n, b.want+2*maxAlign, firstSize)
 	if size > maxMessage { // doubled
 		size = maxMessage - maxAlign
 		size = max(size, used+n)
@@ -290,19 +299,32 @@ func (b *Builder) PrependStructSlot(o int, x, d UOffsetT) {
 func (b *Builder) Slot(o int) { b.vtable[o] = b.Offset() }
 
 // Finish ends the message, whose root is the table with that offset.
-func (b *Builder) Finish(rootTable UOffsetT) { b.finish(rootTable, nil, false) }
+func (b *Builder) Finish(rootTable UOffsetT) { b.finish(rootTable, nil, 0) }
 
 // FinishWithFileIdentifier is Finish with a file identifier of four bytes.
 func (b *Builder) FinishWithFileIdentifier(rootTable UOffsetT, fid []byte) {
-	b.finish(rootTable, identifier(fid), false)
+	b.finish(rootTable, identifier(fid), 0)
 }
 
 // FinishSizePrefixed is Finish with the size of the message before it.
-func (b *Builder) FinishSizePrefixed(rootTable UOffsetT) { b.finish(rootTable, nil, true) }
+func (b *Builder) FinishSizePrefixed(rootTable UOffsetT) {
+	b.finish(rootTable, nil, sizePrefixLength)
+}
 
 // FinishSizePrefixedWithFileIdentifier is Finish with both.
 func (b *Builder) FinishSizePrefixedWithFileIdentifier(rootTable UOffsetT, fid []byte) {
-	b.finish(rootTable, identifier(fid), true)
+	b.finish(rootTable, identifier(fid), sizePrefixLength)
+}
+
+// FinishSizePrefixed64 is FinishSizePrefixed with a size of 64 bits, which C++ writes where a schema
+// has offsets of 64 bits.
+func (b *Builder) FinishSizePrefixed64(rootTable UOffsetT) {
+	b.finish(rootTable, nil, flatwire.SizePrefix64)
+}
+
+// FinishSizePrefixed64WithFileIdentifier is FinishSizePrefixed64 with a file identifier of four bytes.
+func (b *Builder) FinishSizePrefixed64WithFileIdentifier(rootTable UOffsetT, fid []byte) {
+	b.finish(rootTable, identifier(fid), flatwire.SizePrefix64)
 }
 
 func identifier(fid []byte) []byte {
@@ -312,14 +334,15 @@ func identifier(fid []byte) []byte {
 	return fid
 }
 
-func (b *Builder) finish(root UOffsetT, fid []byte, prefix bool) {
+// finish ends the message, with its size in prefix bytes before it.
+func (b *Builder) finish(root UOffsetT, fid []byte, prefix int) {
 	b.assertNotNested()
-	extra := SizeUOffsetT + len(fid)
-	if prefix {
-		extra += sizePrefixLength
-	}
-	if align := max(b.minalign, SizeUOffsetT); (len(b.Bytes)-b.head+extra)&(align-1) != 0 || b.head < extra {
+	extra := SizeUOffsetT + len(fid) + prefix
+	align := max(b.minalign, SizeUOffsetT, prefix)
+	if pad := -(len(b.Bytes) - b.head + extra) & (align - 1); b.head < pad+extra {
 		b.Prep(align, extra)
+	} else if pad > 0 {
+		b.Pad(pad)
 	}
 	if root > b.Offset() {
 		panic("flatbuf: an offset to what is not yet written")
@@ -329,8 +352,11 @@ func (b *Builder) finish(root UOffsetT, fid []byte, prefix bool) {
 		copy(b.Bytes[b.head:], fid)
 	}
 	b.place32(uint32(b.Offset() - root + SizeUOffsetT))
-	if prefix {
+	switch prefix {
+	case sizePrefixLength:
 		b.place32(uint32(b.Offset()))
+	case flatwire.SizePrefix64:
+		b.PlaceUint64(uint64(b.Offset()))
 	}
 	b.finished = true
 	b.want = max(b.want, int(b.Offset()))

@@ -168,6 +168,7 @@ func TestMisusePanics(t *testing.T) {
 	for what, f := range map[string]func(b *flatbuf.Builder){
 		"a string inside a table":         func(b *flatbuf.Builder) { b.StartObject(1); b.CreateString("x") },
 		"a table inside a table":          func(b *flatbuf.Builder) { b.StartObject(1); b.StartTable(1, 4, 4) },
+		"a full table inside a table":     func(b *flatbuf.Builder) { b.StartObject(1); b.StartFullTable(rowShape(0)) },
 		"an end without a start":          func(b *flatbuf.Builder) { b.EndObject() },
 		"an offset of nothing":            func(b *flatbuf.Builder) { b.PrependUOffsetT(1000) },
 		"bytes before the end":            func(b *flatbuf.Builder) { b.FinishedBytes() },

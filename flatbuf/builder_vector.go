@@ -10,50 +10,116 @@ import (
 
 // CreateString writes a string and the zero byte after it, and returns its offset.
 func (b *Builder) CreateString(s string) UOffsetT {
-	n, head, buf := len(s), b.head, b.Bytes
-	pos := textPos(head, n)
-	if pos < 0 || b.nested {
-		pos = b.bytesAt(n, 1)
-		copy(b.Bytes[pos+SizeUOffsetT:pos+SizeUOffsetT+n], s)
-		return UOffsetT(len(b.Bytes) - pos)
+	head, end := b.head, len(b.Bytes)
+	pos := textPos(head, len(s))
+	if pos < 0 || head > end || b.nested {
+		return b.createString(s)
 	}
-	// The same as bytesAt does, without a call: most messages are strings.
-	putText(buf[pos:head], s)
 	b.head = pos
-	return UOffsetT(len(buf) - pos)
+	n := len(s)
+	p := beginText(mem.Data(b.Bytes), head, pos, n)
+	switch { // Most messages are strings, so short ones are copied without a call.
+	case n > 32 || n < 4:
+		mem.PutString(p, s)
+	case n >= 8:
+		putWords(p, mem.StringData(s), uintptr(n-8))
+	default:
+		putHalves(p, mem.StringData(s), uintptr(n-4))
+	}
+	return UOffsetT(end - pos)
+}
+
+// beginText writes all of a string of n bytes from pos to head but these, and returns where they go: the
+// length, and four zeros at the end, of which the bytes leave one at least.
+func beginText(base mem.Pointer, head, pos, n int) mem.Pointer {
+	mem.PutLE32(mem.Add(base, uintptr(head-4)), 0)
+	p := mem.Add(base, uintptr(pos))
+	mem.PutLE32(p, uint32(n))
+	return mem.Add(p, SizeUOffsetT)
+}
+
+// putWords copies last+8 bytes, putHalves last+4 of at most 8: by loads and stores that overlap at
+// the end.
+
+func putWords(p, src mem.Pointer, last uintptr) {
+	for at := uintptr(0); at < last; at += 8 {
+		mem.PutLE64(mem.Add(p, at), mem.LE64(mem.Add(src, at)))
+	}
+	mem.PutLE64(mem.Add(p, last), mem.LE64(mem.Add(src, last)))
+}
+
+func putHalves(p, src mem.Pointer, last uintptr) {
+	x, y := mem.LE32(src), mem.LE32(mem.Add(src, last))
+	mem.PutLE32(p, x)
+	mem.PutLE32(mem.Add(p, last), y)
+}
+
+// fewTexts is how many strings of a vector have their places on Go's stack.
+const fewTexts = 8
+
+// textsKind says what putTexts writes.
+type textsKind uint8
+
+const (
+	someTexts     textsKind = iota // the strings that are not empty
+	allTexts                       // every string
+	vectorOfTexts                  // every string, and a vector of them
+)
+
+// putTexts writes strings, the first of which lies at texts, before head in the memory at base, as many as there are places,
+// which it notes there: 0 for what is left out. It returns the new head, less than 0 if there is no room or anything
+// is unusual.
+func putTexts(base mem.Pointer, head int, texts mem.Pointer, places []UOffsetT, kind textsKind) int {
+	for i := range places {
+		s := mem.String(mem.Add(texts, uintptr(i*mem.Size[string]())))
+		n, src := len(s), mem.StringData(s)
+		if n == 0 && kind == someTexts {
+			places[i] = 0
+			continue
+		}
+		pos := textPos(head, n)
+		if pos < 0 || n != 0 && src == nil {
+			return -1
+		}
+		p := beginText(base, head, pos, n)
+		switch { // as in CreateString: a call takes as long as the copy
+		case n > 32 || n < 4:
+			mem.PutString(p, s)
+		case n >= 8:
+			putWords(p, src, uintptr(n-8))
+		default:
+			putHalves(p, src, uintptr(n-4))
+		}
+		head = pos
+		places[i] = UOffsetT(pos)
+	}
+	if kind != vectorOfTexts {
+		return head
+	}
+	at := head - (len(places)+1)*SizeUOffsetT
+	if at < 0 || at&(SizeUOffsetT-1) != 0 {
+		return -1
+	}
+	p := mem.Add(base, uintptr(at))
+	mem.PutLE32(p, uint32(len(places)))
+	for i, place := range places {
+		p = mem.Add(p, SizeUOffsetT)
+		mem.PutLE32(p, uint32(place)-uint32(at+(i+1)*SizeUOffsetT))
+	}
+	return at
+}
+
+// createString is CreateString where memory lacks or, which panics, inside a table.
+func (b *Builder) createString(s string) UOffsetT {
+	pos := b.bytesAt(len(s), 1)
+	copy(b.Bytes[pos+SizeUOffsetT:], s)
+	return UOffsetT(len(b.Bytes) - pos)
 }
 
 // textPos returns where a string of n bytes begins that is written before head,
 // less than 0 if there is no room. Memory ends at a multiple of the greatest
 // alignment, so positions align as distances from its end do.
 func textPos(head, n int) int { return (head - n - (SizeUOffsetT + 1)) &^ (SizeUOffsetT - 1) }
-
-// putText fills dst with the length of s, its bytes and zeros, of which there are at
-// least one and at most four.
-func putText(dst []byte, s string) {
-	n := len(s)
-	if len(dst) < n+SizeUOffsetT+1 {
-		panic("flatbuf: a string without room")
-	}
-	p := mem.Data(dst)
-	// Four zeros, of which the string overwrites what is its own.
-	mem.PutLE32(mem.Add(p, uintptr(len(dst)-4)), 0)
-	mem.PutLE32(p, uint32(n))
-	p = mem.Add(p, SizeUOffsetT)
-	src := mem.StringData(s)
-	switch { // short ones by two loads and stores, which overlap
-	case n >= 8 && n <= 16:
-		x, y := mem.LE64(src), mem.LE64(mem.Add(src, uintptr(n-8)))
-		mem.PutLE64(p, x)
-		mem.PutLE64(mem.Add(p, uintptr(n-8)), y)
-	case n >= 4 && n < 8:
-		x, y := mem.LE32(src), mem.LE32(mem.Add(src, uintptr(n-4)))
-		mem.PutLE32(p, x)
-		mem.PutLE32(mem.Add(p, uintptr(n-4)), y)
-	default:
-		mem.PutString(p, s)
-	}
-}
 
 // CreateByteString is CreateString for bytes.
 func (b *Builder) CreateByteString(s []byte) UOffsetT {

@@ -1,7 +1,8 @@
 // Package flatbuf is the FlatBuffers runtime: it builds, verifies and reads
 // messages. Types, functions and methods that Google's Go runtime has keep their
 // names and signatures here, so that code written for that needs another import and no
-// other change. What generated code does is done here; it knows no schema but what a
+// other change; but [Codec] is something else here, and Google's string of that name is
+// FlatbuffersCodec{}.Name(). What generated code does is done here; it knows no schema but what a
 // [Layout] says, no transport and no other format.
 //
 // # Building
@@ -10,7 +11,8 @@
 // ready, and a [Pool] keeps builders and learns how large their messages are.
 // A builder that is reused allocates nothing once its memory is large enough.
 // The methods with Google's names produce the very bytes of Google's builder;
-// StartTable is the faster way to write a table, for generated code.
+// StartTable is the faster way to write a table, for generated code, and StartFullTable the
+// fastest, for one with all its fields.
 //
 // FinishedBytes is overwritten by the builder's next message. Whoever sends it
 // either keeps the builder until it is sent, or takes it by Detach.

@@ -185,6 +185,8 @@ func TestLimits(t *testing.T) {
 		{"10 tables, 9 allowed", messageOf(rows, true), []flatbuf.VerifyOption{flatbuf.MaxTables(9)}, diag.SizeLimit},
 		{"10 tables and 9 strings", messageOf(rows, true), []flatbuf.VerifyOption{flatbuf.MaxVisits(19)}, 0},
 		{"10 tables and 9 strings, 18 allowed", messageOf(rows, true), []flatbuf.VerifyOption{flatbuf.MaxVisits(18)}, diag.SizeLimit},
+		{"as large as allowed", messageOf(rows, true), []flatbuf.VerifyOption{flatbuf.MaxBytes(len(messageOf(rows, true)))}, 0},
+		{"a byte larger", messageOf(rows, true), []flatbuf.VerifyOption{flatbuf.MaxBytes(len(messageOf(rows, true)) - 1)}, diag.SizeLimit},
 		{"no identifier", chain(1, nesting), []flatbuf.VerifyOption{flatbuf.FileIdentifier("MONS")}, diag.InvalidHeader},
 		{"a required field absent", func() []byte {
 			var b flatbuf.Builder
@@ -252,6 +254,16 @@ func TestHeadersOfMessages(t *testing.T) {
 	if msg = b.FinishedBytes(); diag.CodeOf(v.VerifySizePrefixed(msg)) != diag.InvalidHeader || monsterVerifier(t).VerifySizePrefixed(msg) != nil {
 		t.Errorf("with size: %x", msg)
 	}
+	var wide flatbuf.Builder
+	wide.FinishSizePrefixed64WithFileIdentifier(buildMonster(&wide, m, false), []byte("MONS"))
+	long := wide.FinishedBytes()
+	if !flatbuf.SizePrefixed64BufferHasIdentifier(long, "MONS") || v.VerifySizePrefixed64(long) != nil || flatbuf.GetUint64(long) != uint64(len(long)-8) ||
+		len(long)%8 != 0 || diag.CodeOf(v.VerifySizePrefixed64(long[:len(long)-1])) != diag.UnexpectedEOF {
+		t.Errorf("with a size of 64 bits: %x %v", long, v.VerifySizePrefixed64(long))
+	}
+	if got := read.monster(&flatbuf.Table{Bytes: long, Pos: flatbuf.GetIndirectOffset(long, 8)}); !reflect.DeepEqual(got, m) {
+		t.Errorf("%+v", got)
+	}
 	if err := v.VerifySizePrefixed(msg[:len(msg)-1]); diag.CodeOf(err) != diag.UnexpectedEOF {
 		t.Errorf("cut: %v", err)
 	}
@@ -307,5 +319,51 @@ func TestLayoutsThatContradictThemselvesAreRefused(t *testing.T) {
 	}
 	if _, err := flatbuf.NewVerifier(&monsterLayout, 0, flatbuf.FileIdentifier("abc")); err == nil {
 		t.Error("an identifier of three bytes: accepted")
+	}
+}
+
+func TestScalarsAreRefusedByName(t *testing.T) {
+	layout := &flatbuf.Layout{Tables: []flatbuf.TableLayout{{Name: "Point", Fields: []flatbuf.FieldLayout{
+		{Name: "x", Kind: flatbuf.ScalarField, Slot: 0, Size: 8, Align: 8},
+		{Name: "y", Kind: flatbuf.ScalarField, Slot: 1, Size: 8, Align: 8},
+		{Name: "place", Kind: flatbuf.ScalarField, Slot: 2, Size: 4, Align: 4, Required: true},
+	}}}}
+	strict, err := flatbuf.NewVerifier(layout, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loose := strict.With(flatbuf.AllowUnaligned())
+	build := func(place int32) (b []byte, slots int) {
+		var builder flatbuf.Builder
+		builder.StartObject(3)
+		builder.PrependInt64Slot(0, 1, 0)
+		builder.PrependInt64Slot(1, 2, 0)
+		builder.PrependInt32Slot(2, place, 0)
+		builder.Finish(builder.EndObject())
+		b = builder.FinishedBytes()
+		pos := flatbuf.GetIndirectOffset(b, 0)
+		return b, int(pos) - int(flatbuf.GetSOffsetT(b[pos:])) + 4
+	}
+	if b, _ := build(3); strict.Verify(b) != nil || loose.Verify(b) != nil {
+		t.Error("a whole message was refused")
+	}
+	b, slots := build(3)
+	b[slots+2] -= 4 // y, to where eight bytes are, but not aligned
+	wantRefusal(t, strict.Verify(b), diag.InvalidData, "y")
+	if err := loose.Verify(b); err != nil {
+		t.Errorf("not aligned, which is allowed: %v", err)
+	}
+	b, slots = build(3)
+	b[slots] = 200 // x, beyond the end
+	wantRefusal(t, strict.Verify(b), diag.UnexpectedEOF, "x")
+	wantRefusal(t, loose.Verify(b), diag.UnexpectedEOF, "x")
+	b, _ = build(0)
+	wantRefusal(t, strict.Verify(b), diag.MissingRequired, "place")
+}
+
+func wantRefusal(t *testing.T, err error, code diag.Code, field string) {
+	t.Helper()
+	if diag.CodeOf(err) != code || !strings.Contains(err.Error(), field) {
+		t.Errorf("got %v, want %v of %s", err, code, field)
 	}
 }

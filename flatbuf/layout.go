@@ -111,7 +111,7 @@ func (l *Layout) checkField(f *FieldLayout) error {
 	if f.Slot > maxSlot {
 		return fmt.Errorf("slot %d is beyond %d", f.Slot, maxSlot)
 	}
-	if f.Offset64 && (f.Kind == TableField || f.Kind == UnionField || f.Kind == UnionVector || f.Kind == ScalarField) || f.Vector64 && f.Kind != ScalarVector {
+	if f.Offset64 && (f.Kind == TableField || f.Kind == UnionField || f.Kind == UnionVector || f.Kind == ScalarField) || f.Vector64 && f.Kind != ScalarVector && f.Kind != NestedField {
 		return fmt.Errorf("64 bits are for vectors and strings")
 	}
 	switch f.Kind {

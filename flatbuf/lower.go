@@ -139,10 +139,10 @@ func (l *lowering) field(f *schema.Field) (FieldLayout, error) {
 			ScalarField: ScalarVector, StringField: StringVector, TableField: TableVector, UnionField: UnionVector,
 		}[fl.Kind]
 	}
-	if n := f.Nested(); n != nil && !fl.Vector64 {
+	if n := f.Nested(); n != nil {
 		fl.Kind, fl.Ref, fl.Size, fl.Align = NestedField, l.table(n), 0, 0
 	}
-	if f.Annotations().Has("flexbuffer") && !fl.Vector64 {
+	if f.Flex() && !fl.Vector64 {
 		fl.Kind, fl.Size, fl.Align = FlexField, 0, 0
 	}
 	return fl, nil

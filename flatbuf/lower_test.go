@@ -37,7 +37,8 @@ func monsterSchema() *schema.StructDef {
 		field(slotPath, "path", schema.ListOf(v.Type())),
 		field(slotWide, "wide", schema.ListOf(basic(schema.U16)).WithEncoding(schema.Vector64)),
 		field(slotEnemy, "enemy", m.Type()),
-		schema.NewField(schema.FieldSpec{ID: slotEnemy + 9, Name: "old", Type: basic(schema.I32), Deprecated: true}),
+		schema.NewField(schema.FieldSpec{ID: slotWideNested, Name: "wide_nested", Type: bytes.WithEncoding(schema.Vector64), Nested: m}),
+		schema.NewField(schema.FieldSpec{ID: slotEnemy + 10, Name: "old", Type: basic(schema.I32), Deprecated: true}),
 	})
 	return m
 }
@@ -55,7 +56,7 @@ func TestLayoutOfASchema(t *testing.T) {
 func TestFlexBuffersAreNoPlainBytes(t *testing.T) {
 	s := schema.NewStruct(schema.DeclSpec{Name: "T"}, schema.PlainStruct)
 	s.Complete([]*schema.Field{schema.NewField(schema.FieldSpec{
-		ID: 3, Name: "f", Type: schema.ListOf(schema.Basic(schema.U8)), Annotations: schema.Annotations{{Name: "flexbuffer"}},
+		ID: 3, Name: "f", Type: schema.ListOf(schema.Basic(schema.U8)), Flex: true,
 	})})
 	l, err := flatbuf.LayoutOf(s)
 	if want := (flatbuf.FieldLayout{Name: "f", Slot: 3, Kind: flatbuf.FlexField}); err != nil || l.Tables[0].Fields[0] != want {

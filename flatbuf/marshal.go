@@ -1,7 +1,6 @@
 package flatbuf
 
 import (
-	"math"
 	"reflect"
 	"sync"
 
@@ -16,11 +15,10 @@ import (
 // table that the tags of T state. It is safe for concurrent use. Keep it: For compiles at
 // each call.
 type Codec[T any] struct {
-	program  *tableProgram
+	root     rootProgram
 	layout   Layout
 	verifier *Verifier
 	config   codecConfig
-	id       []byte // the file identifier, if there is one
 	builders Pool
 	readers  sync.Pool // *reader
 }
@@ -69,14 +67,14 @@ func For[T any](opts ...CodecOption) (*Codec[T], error) {
 		o.apply(&c.config)
 	}
 	comp := newCompiler()
-	var err error
-	if c.program, err = comp.table(reflect.TypeFor[T]()); err != nil {
+	table, err := comp.table(reflect.TypeFor[T]())
+	if err != nil {
 		return nil, err
 	}
 	c.layout = comp.layout
+	c.root = newRoot(table, &c.config, len(c.layout.Tables))
 	verify := append([]VerifyOption{MaxDepth(c.config.depth)}, c.config.verify...)
 	if c.config.id != "" {
-		c.id = []byte(c.config.id)
 		verify = append(verify, FileIdentifier(c.config.id))
 	}
 	if c.verifier, err = NewVerifier(&c.layout, 0, verify...); err != nil {
@@ -109,9 +107,18 @@ func (c *Codec[T]) MarshalTo(b *Builder, v *T) error {
 		return errNil()
 	}
 	b.Reset()
-	off, err := b.structs.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
+	root := &c.root
+	if root.front != nil {
+		if off := b.leaf(root.table, mem.Of(v), root); off != 0 {
+			if !b.finished {
+				b.finish(off, root.id, 0)
+			}
+			return nil
+		}
+	}
+	off, err := b.structs.build(b, root, mem.Of(v))
 	if err == nil {
-		b.finish(off, c.id, false)
+		b.finish(off, root.id, 0)
 	}
 	return err
 }
@@ -124,7 +131,7 @@ func (c *Codec[T]) Build(b *Builder, v *T) (UOffsetT, error) {
 	if v == nil {
 		return 0, errNil()
 	}
-	return b.structs.build(b, c.program, mem.Of(v), c.config.depth, len(c.layout.Tables))
+	return b.structs.build(b, &c.root, mem.Of(v))
 }
 
 // Unmarshal verifies the message b and fills v from it: fields that are absent
@@ -147,9 +154,9 @@ func (c *Codec[T]) unmarshal(b []byte, v *T, strict bool) error {
 	}
 	s.b, s.depth, s.strict, s.budget = b, c.config.depth, strict, c.config.bytes
 	if s.budget <= 0 {
-		s.budget = max(min(len(b), math.MaxInt/16)*16, 1<<16)
+		s.budget = visitsOf(b)
 	}
-	ok := s.table(c.program, flatwire.Root(b), mem.Of(v))
+	ok := s.table(c.root.table, flatwire.Root(b), mem.Of(v))
 	f := s.fault
 	s.b, s.fault = nil, nil
 	c.readers.Put(s)

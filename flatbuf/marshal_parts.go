@@ -12,48 +12,19 @@ import (
 // texts writes strings and their offsets to into; "" is absent, unless all are wanted.
 func (s *writer) texts(into []UOffsetT, texts []string, all bool) bool {
 	b := s.b
-	head, buf := b.head, b.Bytes
 	into = into[:len(texts)]
 	for i, text := range texts {
-		n, src := len(text), mem.StringData(text)
-		if n == 0 || src == nil {
+		if len(text) == 0 || mem.StringData(text) == nil {
 			if into[i] = 0; !all {
 				continue
 			}
-			text, n = "", 0
+			text = ""
 		}
-		pos := textPos(head, n)
-		if pos < 0 {
-			b.head = head
-			if !s.room(n + padding) {
-				return false
-			}
-			head, buf = b.head, b.Bytes
-			pos = textPos(head, n)
+		if textPos(b.head, len(text)) < 0 && !s.room(len(text)+padding) {
+			return false
 		}
-		dst := buf[pos:head]
-		head = pos
-		into[i] = UOffsetT(len(buf) - pos)
-		// What putText does, for short strings without a call.
-		p := mem.Data(dst)
-		mem.PutLE32(mem.Add(p, uintptr(len(dst)-4)), 0)
-		mem.PutLE32(p, uint32(n))
-		p = mem.Add(p, SizeUOffsetT)
-		if n >= 4 && n < 8 {
-			x, y := mem.LE32(src), mem.LE32(mem.Add(src, uintptr(n-4)))
-			mem.PutLE32(p, x)
-			mem.PutLE32(mem.Add(p, uintptr(n-4)), y)
-		} else if n >= 8 && n <= 32 {
-			last := uintptr(n - 8)
-			for at := uintptr(0); at < last; at += 8 {
-				mem.PutLE64(mem.Add(p, at), mem.LE64(mem.Add(src, at)))
-			}
-			mem.PutLE64(mem.Add(p, last), mem.LE64(mem.Add(src, last)))
-		} else {
-			mem.PutString(p, text)
-		}
+		into[i] = b.CreateString(text)
 	}
-	b.head = head
 	return true
 }
 
@@ -72,6 +43,12 @@ func (s *writer) offsetsOf(r *refOp, at mem.Pointer) (UOffsetT, bool) {
 		return 0, s.fail(diag.SizeLimit, "a message of 2 GiB")
 	}
 	var few [8]UOffsetT
+	if r.kind == refStrings && b.head <= len(b.Bytes) && n <= len(few) {
+		if at := putTexts(mem.Data(b.Bytes), b.head, data, few[:n], vectorOfTexts); at >= 0 {
+			b.head = at
+			return b.Offset(), true
+		}
+	}
 	offsets := few[:min(n, len(few))]
 	if n > len(few) {
 		offsets = b.PushOffsets(n)
@@ -95,6 +72,7 @@ func (s *writer) offsetsOf(r *refOp, at mem.Pointer) (UOffsetT, bool) {
 
 // tables writes as many tables from data on as into has places for their offsets.
 func (s *writer) tables(r *refOp, data mem.Pointer, into []UOffsetT) bool {
+	p := r.table
 	for i := range into {
 		q := r.element(data, i)
 		if q == nil {
@@ -102,7 +80,12 @@ func (s *writer) tables(r *refOp, data mem.Pointer, into []UOffsetT) bool {
 			s.fault.Index(i)
 			return false
 		}
-		off, ok := s.table(r.table, q)
+		if p.leaf != nil && s.depth > 0 {
+			if into[i] = s.b.leaf(p, q, nil); into[i] != 0 {
+				continue
+			}
+		}
+		off, ok := s.table(p, q)
 		if !ok {
 			s.fault.Index(i)
 			return false
@@ -114,10 +97,19 @@ func (s *writer) tables(r *refOp, data mem.Pointer, into []UOffsetT) bool {
 
 // element returns the i-th table of a vector, nil for a nil pointer.
 func (r *refOp) element(data mem.Pointer, i int) mem.Pointer {
+	at := mem.Add(data, uintptr(i)*r.stride())
 	if r.kind == refTables {
-		return mem.View[mem.Pointer](data, i+1)[i]
+		return mem.Ptr(at)
 	}
-	return mem.Add(data, uintptr(i)*r.table.size)
+	return at
+}
+
+// stride returns how far the elements of a vector of tables are from each other in Go's memory.
+func (r *refOp) stride() uintptr {
+	if r.kind == refTables {
+		return uintptr(mem.Size[mem.Pointer]())
+	}
+	return r.table.size
 }
 
 // ref writes what any other field refers to, and its offset into results.

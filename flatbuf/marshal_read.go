@@ -89,7 +89,7 @@ func (s *reader) field(slots []byte, pos, slot, n int) int {
 		return 0
 	}
 	off := int(mem.LE16(mem.Data(slots[at : at+SizeVOffsetT])))
-	if off == 0 || pos+off+n > len(s.b) {
+	if off == 0 || uint(pos+off+n) > uint(len(s.b)) { // the sum fits a uint of 32 bits, and not an int
 		return 0
 	}
 	return pos + off
@@ -198,7 +198,7 @@ func (p *fixedProgram) read(b []byte, at int, v mem.Pointer) {
 	for _, c := range p.copies {
 		n := c.width * c.n
 		dst := mem.View[byte](mem.Add(v, c.src), n)
-		if at == 0 || at+p.size > len(b) {
+		if at == 0 || uint(at+p.size) > uint(len(b)) {
 			clear(dst)
 			continue
 		}

@@ -85,7 +85,7 @@ func (m *monster) tagged() *Monster {
 
 // withoutWide returns m without what Monster does not have.
 func (m *monster) withoutWide() *monster {
-	m.wide = nil
+	m.wide, m.wideNested = nil, nil
 	parts := append([]*monster{m.enemy, m.nested, m.test.monster}, m.friends...)
 	for _, a := range m.anys {
 		parts = append(parts, a.monster)

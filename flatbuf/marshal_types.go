@@ -41,12 +41,16 @@ type tableProgram struct {
 	// with all fields begin at refsAt.
 	inlines           []inlineOp
 	refsFrom, refsEnd int
-	values            []inlineOp // inlines but the references
+	scalars           []scalarOp // of inlines the scalars by value
+	others            []inlineOp // inlines but these and the references
 	refsAt            int
 	refs              []refOp // for reading, and writes for writing, with runs
 	writes            []refOp
-	vtable            []byte // of a table with all fields
-	bound             int    // bytes that the table takes at most with its vtable
+	vtable            []byte        // of a table with all fields
+	bound             int           // bytes that the table takes at most with its vtable
+	leaf              *leafProgram  // nil if there is none
+	rich              *richProgram  // nil if there is none or leaf is better
+	entry             *entryProgram // nil if it is no entry
 	// results are offsets that refs leave for inlines: first those of the references in
 	// their order, then types of unions.
 	results int
@@ -56,10 +60,10 @@ type tableProgram struct {
 type inlineOp struct {
 	kind   inlineKind
 	width  uint8
-	plain  uint8 // the width of an inlineScalar, else 0
 	isBool bool
 	slot   int
-	n      int     // scalars in a run
+	n      int // scalars in a run
+	run    scalarRun
 	at     int     // in a table with all fields
 	off    uintptr // in the Go struct
 	def    uint64
@@ -317,7 +321,7 @@ func (p *tableProgram) arrange() {
 		op := p.inlines[i]
 		n := runOf(p.inlines[i:])
 		if n >= leastRun {
-			op.kind, op.n = inlineRun, n
+			op.kind, op.n, op.run = inlineRun, n, newScalarRun(n, int(op.width))
 		} else {
 			n = 1
 		}
@@ -341,12 +345,22 @@ func (p *tableProgram) arrange() {
 	WriteUint16(p.vtable[SizeVOffsetT:], uint16(at))
 	p.bound = at + maxAlign + len(p.vtable)
 	p.arrangeRefs()
-	p.values = slices.Concat(out[:p.refsFrom], out[p.refsEnd:])
-	for i := range p.values {
-		if op := &p.values[i]; op.kind == inlineScalar {
-			op.plain = op.width
+	for _, op := range slices.Concat(out[:p.refsFrom], out[p.refsEnd:]) {
+		switch op.kind {
+		case inlineScalar:
+			p.scalars = append(p.scalars, scalarOp{off: op.off, at: op.at, width: op.width, def: op.def})
+		case inlineRun:
+			p.scalars = append(p.scalars, scalarOp{off: op.off, at: op.at, run: &op.run})
+		default:
+			p.others = append(p.others, op)
 		}
 	}
+	if p.isPlain() {
+		if p.leaf = leafOf(p); p.leaf == nil {
+			p.rich = richOf(p)
+		}
+	}
+	p.entry = entryOf(p)
 }
 
 // leastRun is how many scalars one after another are handled faster at once.

@@ -28,46 +28,6 @@ func (s *writer) fail(code diag.Code, detail string) bool {
 	return false
 }
 
-// build writes the struct at v and returns its offset. tables is the number of
-// tables in the layout.
-func (s *writer) build(b *Builder, p *tableProgram, v mem.Pointer, depth, tables int) (UOffsetT, error) {
-	b.assertNotNested()
-	start := b.state()
-	s.begin(b, depth, tables)
-	off, ok := s.table(p, v)
-	if !ok && s.lacking {
-		b.rewind(start)
-		s.fault = nil
-		s.begin(b, depth, tables)
-		n := 0
-		if ok = s.bound(p, v, &n); ok {
-			b.room(n)
-			s.depth, s.sized = depth, true
-			off, ok = s.table(p, v)
-		}
-	}
-	if ok {
-		return off, nil
-	}
-	b.offsets = b.offsets[:start.offsets]
-	f := s.fault
-	s.fault = nil
-	return 0, f
-}
-
-func (s *writer) begin(b *Builder, depth, tables int) {
-	if s.b != b {
-		s.b = b
-	}
-	s.depth, s.sized, s.lacking = depth, false, false
-	if cap(s.vtables) < tables {
-		s.vtables = make([]UOffsetT, tables)
-	} else {
-		s.vtables = s.vtables[:tables]
-		clear(s.vtables)
-	}
-}
-
 // room reports whether there are n bytes before the head. A message whose memory
 // was sized has them, unless another goroutine changes the struct meanwhile.
 func (s *writer) room(n int) bool {
@@ -84,6 +44,16 @@ func (s *writer) room(n int) bool {
 
 // table writes what the struct at v refers to, then its table.
 func (s *writer) table(p *tableProgram, v mem.Pointer) (UOffsetT, bool) {
+	switch {
+	case p.leaf != nil && s.depth > 0:
+		if off := s.b.leaf(p, v, nil); off != 0 {
+			return off, true
+		}
+	case p.rich != nil:
+		if off := s.rich(p, v); off != 0 {
+			return off, true
+		}
+	}
 	if s.depth--; s.depth < 0 {
 		return 0, s.fail(diag.DepthLimit, "tables are nested too deeply")
 	}
@@ -117,7 +87,7 @@ func (s *writer) table(p *tableProgram, v mem.Pointer) (UOffsetT, bool) {
 	}
 	off := s.full(p, v, results)
 	if off == 0 {
-		off = s.inlines(p, v, results)
+		off = s.b.inlines(p, v, results)
 	}
 	if p.results > len(few) {
 		s.b.PopOffsets(p.results)
@@ -131,75 +101,86 @@ func (s *writer) table(p *tableProgram, v mem.Pointer) (UOffsetT, bool) {
 // written nothing that counts.
 func (s *writer) full(p *tableProgram, v mem.Pointer, results []UOffsetT) UOffsetT {
 	b := s.b
-	buf, head := b.Bytes, b.head
-	end := SizeSOffsetT + p.inline
-	start := (head-p.inline)&^(p.align-1) - SizeSOffsetT
-	t := buf[start:head]
-	object := UOffsetT(len(buf) - start)
-	base := mem.Data(t) // of size bytes, within which arrange has put every field
+	start := p.start(b.head)
+	t := b.Bytes[start:b.head]
+	object := UOffsetT(len(b.Bytes) - start)
+	table := mem.Data(t) // of size bytes, within which arrange has put every field
 	if n := p.refsEnd - p.refsFrom; n > 0 {
 		at := uint32(p.refsAt)
 		for _, off := range results[:n] {
 			if off == 0 {
 				return 0
 			}
-			mem.PutLE32(mem.Add(base, uintptr(at)), uint32(object)-at-uint32(off))
+			mem.PutLE32(mem.Add(table, uintptr(at)), uint32(object)-at-uint32(off))
 			at += SizeUOffsetT
 		}
 	}
-	for i := range p.values {
-		op := &p.values[i]
-		src, dst := mem.Add(v, op.off), mem.Add(base, uintptr(op.at))
-		var bits uint64
-		switch op.plain {
-		case 4:
-			bits = uint64(mem.U32(src))
-			mem.PutLE32(dst, uint32(bits))
-		case 8:
-			bits = mem.U64(src)
-			mem.PutLE64(dst, bits)
-		case 1:
-			bits = uint64(mem.U8(src))
-			mem.SetU8(dst, uint8(bits))
-		case 2:
-			bits = uint64(mem.U16(src))
-			mem.PutLE16(dst, uint16(bits))
-		default:
-			if !op.put(t[op.at:], src, results) {
-				return 0
-			}
-			continue
-		}
-		if bits == op.def {
+	if !putScalars(p.scalars, table, v) {
+		return 0
+	}
+	for i := range p.others {
+		if op := &p.others[i]; !op.put(t[op.at:], mem.Add(v, op.off), results) {
 			return 0
 		}
 	}
-	for i := end; i < len(t); i++ {
+	for i := SizeSOffsetT + p.inline; i < len(t); i++ {
 		t[i] = 0
 	}
+	return b.endFull(p, table, start)
+}
+
+// start returns where a table with all its fields starts that is written before head.
+func (p *tableProgram) start(head int) int { return (head-p.inline)&^(p.align-1) - SizeSOffsetT }
+
+// endFull makes the table at start part of the message, a table with all its fields, and returns its offset.
+func (b *Builder) endFull(p *tableProgram, table mem.Pointer, start int) UOffsetT {
 	if b.minalign < p.align {
 		b.minalign = p.align
 	}
 	b.head = start
-	if vtable := s.vtables[p.index]; vtable != 0 {
-		mem.PutLE32(mem.Data(t[:SizeSOffsetT]), uint32(vtable-object))
+	object := UOffsetT(len(b.Bytes) - start)
+	known := &b.structs.vtables[p.index]
+	if *known == 0 {
+		*known = b.shareVtable(object, p.vtable)
 	} else {
-		s.vtables[p.index] = b.shareVtable(object, p.vtable)
+		mem.PutLE32(table, uint32(*known-object))
 	}
 	return object
 }
 
-// put writes a field that is neither an offset nor a plain scalar to its place
+// leastTable is the size of a table from which on pad writes its padding.
+const leastTable = 8
+
+// pad writes eight zeros before head, of which the fields of a table with no great alignment overwrite what is not padding.
+func pad(base mem.Pointer, head int) { mem.PutLE64(mem.Add(base, uintptr(head-leastTable)), 0) }
+
+// putRefs writes references to these places one after another from at in the table that starts at start. It
+// returns false if one of them is absent.
+func putRefs(table mem.Pointer, start, at int, places []UOffsetT) bool {
+	for _, place := range places {
+		if place == 0 {
+			return false
+		}
+		mem.PutLE32(mem.Add(table, uintptr(at)), uint32(place)-uint32(start+at))
+		at += SizeUOffsetT
+	}
+	return true
+}
+
+// partly writes the table of what has these places, 0 for what is absent.
+func (b *Builder) partly(p *tableProgram, v mem.Pointer, places []UOffsetT) UOffsetT {
+	for i, at := range places {
+		if at != 0 {
+			places[i] = UOffsetT(len(b.Bytes)) - at
+		}
+	}
+	return b.inlines(p, v, places)
+}
+
+// put writes a field that is neither an offset nor a scalar by value to its place
 // dst, unless it is absent.
 func (op *inlineOp) put(dst []byte, src mem.Pointer, results []UOffsetT) bool {
 	switch op.kind {
-	case inlineRun:
-		data := mem.View[byte](src, op.n*int(op.width))
-		if !noneZero(data, int(op.width)) {
-			return false
-		}
-		mem.CopyLE(dst[:len(data)], data, int(op.width))
-		return true
 	case inlineType:
 		dst[0] = uint8(results[op.result])
 		return dst[0] != 0
@@ -212,27 +193,13 @@ func (op *inlineOp) put(dst []byte, src mem.Pointer, results []UOffsetT) bool {
 		op.fixed.write(dst[:op.fixed.size], src)
 		return true
 	}
-	storeLE(dst[:op.width], loadBits(src, op.width))
+	putScalar(mem.Data(dst[:op.width]), op.width, loadBits(src, op.width))
 	return true
 }
 
-// storeLE writes a number of 1, 2, 4 or 8 bytes.
-func storeLE(b []byte, bits uint64) {
-	switch len(b) {
-	case 1:
-		b[0] = uint8(bits)
-	case 2:
-		mem.PutLE16(mem.Data(b), uint16(bits))
-	case 4:
-		mem.PutLE32(mem.Data(b), uint32(bits))
-	default:
-		mem.PutLE64(mem.Data(b), bits)
-	}
-}
-
 // inlines writes the table itself, of fields that may be absent.
-func (s *writer) inlines(p *tableProgram, v mem.Pointer, results []UOffsetT) UOffsetT {
-	t, vt := s.b.StartTable(p.slots, p.inline, p.align)
+func (b *Builder) inlines(p *tableProgram, v mem.Pointer, results []UOffsetT) UOffsetT {
+	t, vt := b.StartTable(p.slots, p.inline, p.align)
 	at := SizeSOffsetT
 	refs, refsEnd := at, at
 	for i := range p.inlines {
@@ -271,7 +238,7 @@ func (s *writer) inlines(p *tableProgram, v mem.Pointer, results []UOffsetT) UOf
 			}
 		}
 	}
-	return s.b.EndTable(t, vt, p.align, at, refs, refsEnd)
+	return b.EndTable(t, vt, p.align, at, refs, refsEnd)
 }
 
 // sliceAt and textAt load a slice or string. Where another goroutine changes it, the
@@ -290,75 +257,6 @@ func textAt(p mem.Pointer) string {
 		return ""
 	}
 	return text
-}
-
-// putRun puts scalars that lie one after another, at once if none of them is 0.
-func putRun(op *inlineOp, t []byte, vt []uint16, at int, src mem.Pointer) int {
-	w := int(op.width)
-	data := mem.View[byte](src, op.n*w)
-	if !noneZero(data, w) {
-		for i := range op.n {
-			if bits := loadBits(mem.Add(src, uintptr(i*w)), op.width); bits != 0 {
-				at = putBits(t, vt, op.slot+i, at, op.width, bits)
-			}
-		}
-		return at
-	}
-	mem.CopyLE(t[at:at+len(data)], data, w)
-	slots := vt[op.slot+VtableMetadataFields:][:op.n]
-	for i := range slots {
-		slots[i] = uint16(at)
-		at += w
-	}
-	return at
-}
-
-// noneZero reports whether none of the numbers of w bytes in b is 0. It looks
-// at eight bytes at a time: taking 1 from each number borrows into its highest
-// bit only if the number is 0, or had that bit already, or one below it was 0.
-func noneZero(b []byte, w int) bool {
-	one := [9]uint64{1: 0x0101010101010101, 2: 0x0001000100010001, 4: 0x0000000100000001, 8: 1}[w]
-	high := one << (8*w - 1)
-	for len(b) >= 16 {
-		x, y := mem.U64(mem.Data(b)), mem.U64(mem.Data(b[8:]))
-		if ((x-one)&^x|(y-one)&^y)&high != 0 {
-			return false
-		}
-		b = b[16:]
-	}
-	for len(b) >= w {
-		if loadBits(mem.Data(b), uint8(w)) == 0 {
-			return false
-		}
-		b = b[w:]
-	}
-	return true
-}
-
-func loadBits(p mem.Pointer, w uint8) uint64 {
-	switch w {
-	case 1:
-		return uint64(mem.U8(p))
-	case 2:
-		return uint64(mem.U16(p))
-	case 4:
-		return uint64(mem.U32(p))
-	default:
-		return mem.U64(p)
-	}
-}
-
-func putBits(t []byte, vt []uint16, slot, at int, w uint8, bits uint64) int {
-	switch w {
-	case 1:
-		return PutUint8(t, vt, slot, at, uint8(bits))
-	case 2:
-		return PutUint16(t, vt, slot, at, uint16(bits))
-	case 4:
-		return PutUint32(t, vt, slot, at, uint32(bits))
-	default:
-		return PutUint64(t, vt, slot, at, bits)
-	}
 }
 
 // write writes the struct at v to dst, with zeros for padding.

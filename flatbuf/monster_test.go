@@ -29,6 +29,7 @@ const (
 	slotWide
 	slotEnemy
 	slotFlag
+	slotWideNested
 	monsterSlots
 )
 
@@ -55,6 +56,7 @@ var monsterLayout = flatbuf.Layout{
 		{Name: "path", Slot: slotPath, Kind: flatbuf.ScalarVector, Size: 24, Align: 8},
 		{Name: "wide", Slot: slotWide, Kind: flatbuf.ScalarVector, Size: 2, Align: 2, Offset64: true, Vector64: true},
 		{Name: "enemy", Slot: slotEnemy, Kind: flatbuf.TableField, Ref: 0},
+		{Name: "wide_nested", Slot: slotWideNested, Kind: flatbuf.NestedField, Ref: 0, Offset64: true, Vector64: true},
 	}}},
 	Unions: []flatbuf.UnionLayout{{Name: "Any", Members: []flatbuf.UnionMember{
 		{Name: "vec", Type: isVec, Kind: flatbuf.ScalarField, Size: 24, Align: 8},
@@ -91,6 +93,8 @@ type monster struct {
 	wide      []uint16
 	enemy     *monster
 	flag      bool
+
+	wideNested *monster
 }
 
 const defaultMana = 150
@@ -138,6 +142,9 @@ func randomMonster(r *rand.Rand, size int) *monster {
 	}
 	if part() {
 		m.nested = randomMonster(r, size/2)
+	}
+	if part() {
+		m.wideNested = randomMonster(r, size/2)
 	}
 	if part() {
 		for range r.IntN(4) {
@@ -202,6 +209,9 @@ func buildParts(b *flatbuf.Builder, m *monster, fast bool) (p monsterParts, test
 	p[slotName] = b.CreateString(m.name)
 	if m.wide != nil {
 		p[slotWide] = flatbuf.CreateScalarVector64(b, m.wide)
+	}
+	if m.wideNested != nil {
+		p[slotWideNested] = flatbuf.CreateScalarVector64(b, messageOf(m.wideNested, fast))
 	}
 	if m.enemy != nil {
 		p[slotEnemy] = buildMonster(b, m.enemy, fast)
@@ -268,6 +278,7 @@ func buildMonster(b *flatbuf.Builder, m *monster, fast bool) flatbuf.UOffsetT {
 		b.PrependUOffsetTSlot(slot, p[slot], 0)
 	}
 	b.PrependUOffsetT64Slot(slotWide, p[slotWide], 0)
+	b.PrependUOffsetT64Slot(slotWideNested, p[slotWideNested], 0)
 	if m.pos != nil {
 		b.PrependStructSlot(slotPos, buildVec(b, *m.pos), 0)
 	}
@@ -279,7 +290,7 @@ func buildMonster(b *flatbuf.Builder, m *monster, fast bool) flatbuf.UOffsetT {
 }
 
 func buildFast(b *flatbuf.Builder, m *monster, p *monsterParts, testType byte) flatbuf.UOffsetT {
-	t, vt := b.StartTable(monsterSlots, 24+8+8+10*4+2+1+1, 8)
+	t, vt := b.StartTable(monsterSlots, 24+8+8+8+10*4+2+1+1, 8)
 	at := 4
 	if m.pos != nil {
 		s := t[at:]
@@ -293,8 +304,10 @@ func buildFast(b *flatbuf.Builder, m *monster, p *monsterParts, testType byte) f
 		at = flatbuf.PutUint64(t, vt, slotHP, at, uint64(m.hp))
 	}
 	wide := at
-	if off := p[slotWide]; off != 0 {
-		at = flatbuf.PutUint64(t, vt, slotWide, at, uint64(off))
+	for _, slot := range []int{slotWide, slotWideNested} {
+		if off := p[slot]; off != 0 {
+			at = flatbuf.PutUint64(t, vt, slot, at, uint64(off))
+		}
 	}
 	refs := at
 	for _, slot := range []int{slotName, slotFriends, slotInventory, slotTags, slotTest, slotAnyTypes, slotAnys, slotNested, slotPath, slotEnemy} {
@@ -458,6 +471,13 @@ func (r *reader) monster(t *flatbuf.Table) *monster {
 		for i := range n {
 			m.wide = append(m.wide, t.GetUint16(start+flatbuf.UOffsetT(i)*2))
 		}
+	}
+	if off := at(slotWideNested); off != 0 {
+		b := t.ByteVector64(off+t.Pos, true)
+		if b == nil {
+			r.broken++
+		}
+		m.wideNested = r.message(b)
 	}
 	if off := at(slotEnemy); off != 0 {
 		f := flatbuf.Table{Bytes: t.Bytes, Pos: t.Indirect(off + t.Pos)}

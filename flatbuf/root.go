@@ -75,3 +75,9 @@ func Search(buf []byte, vector UOffsetT, size int, compare func(pos UOffsetT) in
 	}
 	return 0, false
 }
+
+// SizePrefixed64BufferHasIdentifier is BufferHasIdentifier for a buffer with its size before it
+// in 64 bits.
+func SizePrefixed64BufferHasIdentifier(buf []byte, identifier string) bool {
+	return flatwire.HasIdentifier(buf, flatwire.SizePrefix64, identifier)
+}

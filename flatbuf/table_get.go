@@ -54,104 +54,55 @@ func (t *Table) GetSOffsetT(off UOffsetT) SOffsetT { return SOffsetT(load32(t.By
 
 // GetBoolSlot reads the field of that slot; d stands for an absent one.
 func (t *Table) GetBoolSlot(slot VOffsetT, d bool) bool {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetBool(t.Pos + UOffsetT(off))
+	absent := uint8(0)
+	if d {
+		absent = 1
 	}
-	return d
+	return t.slot8(slot, absent) != 0
 }
 
 // GetByteSlot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetByteSlot(slot VOffsetT, d byte) byte {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetByte(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetByteSlot(slot VOffsetT, d byte) byte { return t.slot8(slot, d) }
 
 // GetUint8Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetUint8Slot(slot VOffsetT, d uint8) uint8 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetUint8(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetUint8Slot(slot VOffsetT, d uint8) uint8 { return t.slot8(slot, d) }
 
 // GetUint16Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetUint16Slot(slot VOffsetT, d uint16) uint16 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetUint16(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetUint16Slot(slot VOffsetT, d uint16) uint16 { return t.slot16(slot, d) }
 
 // GetUint32Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetUint32Slot(slot VOffsetT, d uint32) uint32 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetUint32(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetUint32Slot(slot VOffsetT, d uint32) uint32 { return t.slot32(slot, d) }
 
 // GetUint64Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetUint64Slot(slot VOffsetT, d uint64) uint64 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetUint64(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetUint64Slot(slot VOffsetT, d uint64) uint64 { return t.slot64(slot, d) }
 
 // GetInt8Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetInt8Slot(slot VOffsetT, d int8) int8 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetInt8(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetInt8Slot(slot VOffsetT, d int8) int8 { return int8(t.slot8(slot, uint8(d))) }
 
 // GetInt16Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetInt16Slot(slot VOffsetT, d int16) int16 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetInt16(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetInt16Slot(slot VOffsetT, d int16) int16 { return int16(t.slot16(slot, uint16(d))) }
 
 // GetInt32Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetInt32Slot(slot VOffsetT, d int32) int32 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetInt32(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetInt32Slot(slot VOffsetT, d int32) int32 { return int32(t.slot32(slot, uint32(d))) }
 
 // GetInt64Slot reads the field of that slot; d stands for an absent one.
-func (t *Table) GetInt64Slot(slot VOffsetT, d int64) int64 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetInt64(t.Pos + UOffsetT(off))
-	}
-	return d
-}
+func (t *Table) GetInt64Slot(slot VOffsetT, d int64) int64 { return int64(t.slot64(slot, uint64(d))) }
 
 // GetFloat32Slot reads the field of that slot; d stands for an absent one.
 func (t *Table) GetFloat32Slot(slot VOffsetT, d float32) float32 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetFloat32(t.Pos + UOffsetT(off))
-	}
-	return d
+	return math.Float32frombits(t.slot32(slot, math.Float32bits(d)))
 }
 
 // GetFloat64Slot reads the field of that slot; d stands for an absent one.
 func (t *Table) GetFloat64Slot(slot VOffsetT, d float64) float64 {
-	if off := t.Offset(slot); off != 0 {
-		return t.GetFloat64(t.Pos + UOffsetT(off))
-	}
-	return d
+	return math.Float64frombits(t.slot64(slot, math.Float64bits(d)))
 }
 
-// GetVOffsetTSlot reads the field of that slot; d stands for an absent one.
+// GetVOffsetTSlot is Offset with d for an absent field, as in Google's runtime: slot 0 gives the size of
+// the vtable, 2 that of the table.
 func (t *Table) GetVOffsetTSlot(slot VOffsetT, d VOffsetT) VOffsetT {
 	if off := t.Offset(slot); off != 0 {
-		return t.GetVOffsetT(t.Pos + UOffsetT(off))
+		return off
 	}
 	return d
 }

@@ -42,6 +42,13 @@ func Scalars64[T Scalar](b *Builder, v []T) Ref[[]T] { return Ref[[]T](CreateSca
 
 // Strings writes strings and a vector of them.
 func Strings(b *Builder, v ...string) Ref[[]string] {
+	var places [fewTexts]UOffsetT
+	if end := len(b.Bytes); b.head <= end && !b.nested && len(v) <= len(places) {
+		if at := putTexts(mem.Data(b.Bytes), b.head, mem.Data(v), places[:len(v)], vectorOfTexts); at >= 0 {
+			b.head = at
+			return Ref[[]string](end - at)
+		}
+	}
 	refs := b.PushOffsets(len(v))
 	for i, s := range v {
 		refs[i] = b.CreateString(s)
@@ -64,9 +71,18 @@ func SharedStrings(b *Builder, v ...string) Ref[[]string] {
 
 // Tables writes a vector of tables.
 func Tables[T any](b *Builder, v ...Ref[T]) Ref[[]T] {
+	return Ref[[]T](b.CreateVectorOfTables(mem.View[UOffsetT](mem.Data(v), len(v))))
+}
+
+// PackTables writes a vector of tables of type T from their object form, each by pack; nil is an empty one. It is for
+// generated code, which would be too large for a processor's caches if each vector had a loop of its own.
+func PackTables[T, O any](b *Builder, v []*O, pack func(*O, *Builder) UOffsetT) Ref[[]T] {
 	refs := b.PushOffsets(len(v))
-	for i, r := range v {
-		refs[i] = UOffsetT(r)
+	for i, x := range v {
+		if x == nil {
+			x = new(O)
+		}
+		refs[i] = pack(x, b)
 	}
 	off := b.CreateVectorOfTables(refs)
 	b.PopOffsets(len(v))

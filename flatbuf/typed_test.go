@@ -32,6 +32,30 @@ func TestOffsetsCanBePushedWhileOthersAre(t *testing.T) {
 	}
 }
 
+// Elements may pack vectors of their own, and a nil one is packed as an empty one.
+func TestTablesArePackedInTheirOrder(t *testing.T) {
+	type node struct{ parts []*node }
+	var pack func(*node, *flatbuf.Builder) flatbuf.UOffsetT
+	pack = func(n *node, b *flatbuf.Builder) flatbuf.UOffsetT {
+		parts := flatbuf.PackTables[flatbuf.Table](b, n.parts, pack)
+		b.StartObject(1)
+		b.PrependUOffsetTSlot(0, flatbuf.UOffsetT(parts), 0)
+		return b.EndObject()
+	}
+	root := &node{parts: []*node{{parts: make([]*node, 40)}, nil, {parts: make([]*node, 2)}}}
+	var b flatbuf.Builder
+	b.Finish(pack(root, &b))
+	tab := flatbuf.Table{Bytes: b.FinishedBytes()}
+	tab.Pos = tab.Indirect(0)
+	parts := tab.Vector(flatbuf.UOffsetT(tab.Offset(4)))
+	for i, want := range []int{40, 0, 2} {
+		part := flatbuf.Table{Bytes: tab.Bytes, Pos: tab.Indirect(parts + flatbuf.UOffsetT(4*i))}
+		if got := part.VectorLen(flatbuf.UOffsetT(part.Offset(4))); got != want {
+			t.Errorf("element %d has %d parts, not %d", i, got, want)
+		}
+	}
+}
+
 func TestStructVectorsHaveTheirBytes(t *testing.T) {
 	var b flatbuf.Builder
 	p := b.StartStructVector(8, 8, 2)

@@ -24,7 +24,7 @@ const tableCost = 64
 // NewUnpacking returns the bounds of reading from buf: 16 bytes for each of its,
 // and 64 KiB at least; tables nested 64 deep.
 func NewUnpacking(buf []byte) Unpacking {
-	return Unpacking{depth: flatwire.MaxDepth, room: max(16*min(len(buf), flatwire.MaxSize), 1<<16)}
+	return Unpacking{depth: flatwire.MaxDepth, room: visitsOf(buf)}
 }
 
 // Enter begins a table and reports whether it is to be read. If so, Leave ends it.
@@ -92,7 +92,12 @@ func vector(size int, t *Table, slot VOffsetT, d Distance) (start, n int, ok boo
 // whether there is one.
 func (u *Unpacking) Vector(size int, t Table, slot VOffsetT, d Distance) (n int, ok bool) {
 	_, n, ok = vector(size, &t, slot, d)
-	return n, ok && u.take(16*n)
+	if !ok || n > u.room/16 {
+		u.short = u.short || ok
+		return n, false
+	}
+	u.room -= 16 * n
+	return n, true
 }
 
 // UnpackScalars returns a copy of the vector of numbers in that slot, nil if there is none.

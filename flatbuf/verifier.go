@@ -2,6 +2,7 @@ package flatbuf
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -20,6 +21,7 @@ type Verifier struct {
 
 type verifyConfig struct {
 	depth, tables, visits int
+	bytes                 int
 	unaligned, opaque     bool
 	identifier            string
 }
@@ -44,6 +46,10 @@ func MaxTables(n int) VerifyOption { return verifyOption(func(c *verifyConfig) {
 // over costs little. The default is 16 for each byte, and 65,536 at least.
 func MaxVisits(n int) VerifyOption { return verifyOption(func(c *verifyConfig) { c.visits = n }) }
 
+// MaxBytes limits the size of a message in bytes, a size before it included. The default is what the format
+// allows, 2 GiB less one.
+func MaxBytes(n int) VerifyOption { return verifyOption(func(c *verifyConfig) { c.bytes = n }) }
+
 // AllowUnaligned accepts parts that do not stand at multiples of their alignment. Thrum
 // reads those too; C++ may not.
 func AllowUnaligned() VerifyOption { return verifyOption(func(c *verifyConfig) { c.unaligned = true }) }
@@ -60,6 +66,17 @@ func FileIdentifier(id string) VerifyOption {
 type verifyTable struct {
 	name string
 	ops  []verifyOp // in the order of slots
+
+	// The same in two parts: few bytes for each scalar, so that large tables need little memory.
+	scalars    []verifyRun
+	references []verifyOp
+}
+
+// verifyRun is scalars or structs of one size whose slots follow one another.
+type verifyRun struct {
+	from, to uint16 // slots in the vtable, without to
+	mask     uint8  // alignment - 1
+	size     uint32
 }
 
 type verifyOp struct {
@@ -68,6 +85,7 @@ type verifyOp struct {
 	required bool
 	offset64 bool
 	vector64 bool
+	wide     bool  // one of the two
 	mask     uint8 // alignment - 1
 	size     uint32
 	table    *verifyTable
@@ -111,7 +129,7 @@ func NewVerifier(l *Layout, root int, opts ...VerifyOption) (*Verifier, error) {
 }
 
 func defaultConfig() verifyConfig {
-	return verifyConfig{depth: flatwire.MaxDepth, tables: flatwire.MaxTables}
+	return verifyConfig{depth: flatwire.MaxDepth, tables: flatwire.MaxTables, bytes: flatwire.MaxSize}
 }
 
 // With returns a Verifier for the same messages with other options in addition.
@@ -178,7 +196,7 @@ func compileLayout(l *Layout) ([]verifyTable, error) {
 		t.name = l.Tables[i].Name
 		for _, f := range l.Tables[i].Fields {
 			op := verifyOp{
-				at: 4 + 2*f.Slot, kind: f.Kind, required: f.Required, offset64: f.Offset64, vector64: f.Vector64,
+				at: 4 + 2*f.Slot, kind: f.Kind, required: f.Required, offset64: f.Offset64, vector64: f.Vector64, wide: f.Offset64 || f.Vector64,
 				mask: max(f.Align, 1) - 1, size: f.Size, name: f.Name,
 			}
 			switch f.Kind {
@@ -190,8 +208,27 @@ func compileLayout(l *Layout) ([]verifyTable, error) {
 			t.ops = append(t.ops, op)
 		}
 		slices.SortStableFunc(t.ops, func(x, y verifyOp) int { return int(x.at) - int(y.at) })
+		t.split()
 	}
 	return tables, nil
+}
+
+// split makes the two parts of ops.
+func (t *verifyTable) split() {
+	for _, op := range t.ops {
+		// A scalar that must be there is looked at with its name at hand.
+		if op.kind != ScalarField || op.required {
+			t.references = append(t.references, op)
+			continue
+		}
+		if n := len(t.scalars); n > 0 {
+			if r := &t.scalars[n-1]; r.to == op.at && r.mask == op.mask && r.size == op.size {
+				r.to += 2
+				continue
+			}
+		}
+		t.scalars = append(t.scalars, verifyRun{from: op.at, to: op.at + 2, mask: op.mask, size: op.size})
+	}
 }
 
 func compareUint(a, b uint64) int {
@@ -229,13 +266,21 @@ func (v *Verifier) VerifySizePrefixed(b []byte) error {
 	return v.verify(b, sizePrefixLength)
 }
 
+// VerifySizePrefixed64 is VerifySizePrefixed for a size of 64 bits.
+func (v *Verifier) VerifySizePrefixed64(b []byte) error {
+	if code := flatwire.CheckPrefix64(b); code < 0 {
+		return fault(code, 0)
+	}
+	return v.verify(b, flatwire.SizePrefix64)
+}
+
 func (v *Verifier) verify(b []byte, start int) error {
-	if len(b) > flatwire.MaxSize {
-		return diag.NewFault(diag.SizeLimit, -1, "a message of 2 GiB")
+	if len(b) > min(v.config.bytes, flatwire.MaxSize) {
+		return diag.NewFault(diag.SizeLimit, -1, fmt.Sprintf("a message of %d bytes", len(b)))
 	}
 	s := verification{b: b, config: &v.config, aligned: !v.config.unaligned, visits: v.config.visits}
 	if s.visits == 0 {
-		s.visits = max(16*len(b), 1<<16)
+		s.visits = visitsOf(b)
 	}
 	s.tables = v.config.tables
 	if !s.buffer(v.root, start, v.config.identifier) {
@@ -244,10 +289,14 @@ func (v *Verifier) verify(b []byte, start int) error {
 	return nil
 }
 
-// fault makes the error of a code of flatwire, or one of those below.
+// visitsOf is what a message may make of itself unless options say otherwise: 16 for each byte.
+func visitsOf(b []byte) int { return max(min(len(b), math.MaxInt/16)*16, 1<<16) }
+
+// fault makes the error of a code of flatwire, or one of those below. A pos below 0, one that an int
+// does not hold, is none.
 func fault(code, pos int) *diag.Fault {
 	f := faults[-code]
-	return diag.NewFault(f.code, pos, f.detail)
+	return diag.NewFault(f.code, max(pos, -1), f.detail)
 }
 
 // More reasons to refuse a message, beside flatwire's.

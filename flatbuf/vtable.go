@@ -62,7 +62,7 @@ func (s *vtableSet) find(buf, vtable []byte) UOffsetT {
 // vtable.
 func same(buf []byte, off UOffsetT, vtable []byte) bool {
 	other := buf[len(buf)-int(off):]
-	if len(other) < len(vtable) || mem.LE32(mem.Data(other)) != mem.LE32(mem.Data(vtable)) { // both sizes
+	if len(other) < len(vtable) || mem.LE32(mem.Data(other)) != mem.LE32(mem.Data(vtable[:4])) { // both sizes
 		return false
 	}
 	if len(vtable) == 8 { // two fields: the entries of maps
@@ -171,7 +171,17 @@ func (b *Builder) shareVtable(object UOffsetT, vtable []byte) UOffsetT {
 	if off == 0 {
 		b.room(len(vtable))
 		at := b.head - len(vtable)
-		copy(b.Bytes[at:b.head], vtable)
+		dst := b.Bytes[at:b.head]
+		if n := len(dst); n >= 8 && n <= 24 { // of no more than ten fields, without a call
+			first, last := mem.LE64(mem.Data(vtable)), mem.LE64(mem.Data(vtable[n-8:]))
+			if n > 16 {
+				mem.PutLE64(mem.Data(dst[8:]), mem.LE64(mem.Data(vtable[8:])))
+			}
+			mem.PutLE64(mem.Data(dst[n-8:]), last)
+			mem.PutLE64(mem.Data(dst), first)
+		} else {
+			copy(dst, vtable)
+		}
 		b.head = at
 		off = UOffsetT(len(b.Bytes) - at)
 		b.vtables.add(b.Bytes, off)

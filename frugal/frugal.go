@@ -48,7 +48,11 @@ func EncodeObject(buf []byte, w NocopyWriter, val any) (int, error) {
 // encoded.
 func isNilStruct(val any) bool {
 	v := reflect.ValueOf(val)
-	return v.Kind() == reflect.Pointer && v.IsNil() && codec.Pretouch(val) == nil
+	if v.Kind() != reflect.Pointer || !v.IsNil() {
+		return false
+	}
+	_, err := codec.Default().Aliases(val) // any question about the type fails if it cannot be encoded
+	return err == nil
 }
 
 // DecodeObject fills the struct that val points to from the start of buf and

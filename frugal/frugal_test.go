@@ -109,6 +109,10 @@ func TestANilPointerIsAnEmptyStruct(t *testing.T) {
 	if _, err := frugal.EncodeObject(nil, nil, (*item)(nil)); err == nil {
 		t.Error("no error for a buffer without room")
 	}
+	buf := make([]byte, 1)
+	if n := testing.AllocsPerRun(100, func() { frugal.EncodeObject(buf[:frugal.EncodedSize((*item)(nil))], nil, (*item)(nil)) }); n != 0 {
+		t.Errorf("it takes %v allocations", n)
+	}
 }
 
 func TestABufferMayBeLongerThanTheValue(t *testing.T) {

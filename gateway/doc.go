@@ -45,8 +45,7 @@
 // transient. Every error is a problem document of RFC 9457: see [Problem].
 //
 // GET / lists the services as JSON, each method with an example of its arguments; with [Explorer]
-// browsers get a page there, on which methods are called. Methods that stream, also by Kitex's annotation,
-// are left out.
+// browsers get a page there, on which methods are called. Methods that stream are left out.
 //
 // The package reads no IDL: its caller gives it a schema.
 package gateway

@@ -25,7 +25,7 @@ func TestGatewaysShareThePortOfTheirService(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { backend.Close() })
-	server := rpc.NewServer(rpc.HTTPFallback(newShop(t, backend)))
+	server := rpc.NewServer(rpc.HTTPFallback(newShop(t, backend)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func TestEverythingComesBackAsItWent(t *testing.T) {
 
 func TestServicesThatAreGoneAre502(t *testing.T) {
 	l := rpctest.NewListener()
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func newTable(files []*schema.File, backend rpc.Caller, o *options) (*table, err
 				caller = rpc.Multiplexed(backend, s.Name())
 			}
 			for _, m := range s.AllMethods() {
-				if !streams(m) {
+				if m.Stream() == nil {
 					errs = append(errs, t.addMethod(s, m, caller, o)...)
 				}
 			}
@@ -81,12 +81,6 @@ func newTable(files []*schema.File, backend rpc.Caller, o *options) (*table, err
 	}
 	t.index = t.describe()
 	return t, nil
-}
-
-// streams reports whether a method streams, by its type or by Kitex's annotation.
-func streams(m *schema.Method) bool {
-	a, ok := m.Annotations().Get("streaming.mode")
-	return m.Stream() != nil || ok && a.Value != "unary"
 }
 
 // addMethod adds the routes of m as a method of s.

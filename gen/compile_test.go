@@ -236,6 +236,11 @@ func TestAwkwardNamesCompileEverywhere(t *testing.T) {
 	}
 }
 
+func TestStaticCodeDeclaresNoVariableInVain(t *testing.T) {
+	compiles(t, map[string]string{"main.thrift": "struct S { 1: optional i32 ref; 2: optional bool f } union U { 1: i64 of } exception X { 1: optional list<S> if }"}, gen.Static(true))
+	compiles(t, map[string]string{"main.thrift": "struct S { 1: optional i32 ref }"}, everyOption["all"]...)
+}
+
 func TestPackagesWithLikeNamesAreToldApart(t *testing.T) {
 	idl := map[string]string{
 		"main.thrift": `include "a/x.thrift"

@@ -198,6 +198,33 @@ func TestAwkwardNamesOfFlatBuffersCompileEverywhere(t *testing.T) {
 	}
 }
 
+// The name _ is one in FlatBuffers, and Go has no use for what bears it.
+func TestTheBlankNameIsNoneOfGo(t *testing.T) {
+	for _, text := range []string{
+		"struct _ { n:int; } table T { a:_; b:[_]; }",
+		"struct S { _:int; a:[int:2]; } enum E:int { _ } table T { _:[string] (required); s:[S]; e:E; }",
+		"enum _:int { a } table T { a:_; b:_ = null; c:[_]; }",
+		"table _ { e:int; } union U { _:_ } table T { u:U; b:[U]; c:[_]; } rpc_service S { _(_):_; }",
+		"table T { _:int (key); } union _ { T } table V { t:[T]; u:_; } rpc_service _ { _(T):T; }",
+		"table A { n:int; } union U { A } table T { _:U; } table V { _:[U]; }",
+		`table T { _:[ubyte] (flexbuffer); } table V { _:[ubyte] (nested_flatbuffer:"T"); }`,
+	} {
+		flatCompiles(t, map[string]string{"main.fbs": text})
+	}
+}
+
+func TestParametersAndPackagesDoNotHideWhatIsNeeded(t *testing.T) {
+	flatCompiles(t, map[string]string{"main.fbs": "table foo { fooBuilder:string (required); n:int = 3; }"})
+	flatCompiles(t, map[string]string{"main.fbs": "table uint { n:int; } struct S { a:[int:2]; } table T { s:[S]; l:[long]; u:[uint]; }"})
+	for _, name := range []string{"each", "in", "next", "recv", "reply", "send", "uint"} {
+		flatCompiles(t, map[string]string{
+			"lib.fbs": "namespace " + name + "; table P { n:int; }",
+			"main.fbs": strings.ReplaceAll(`include "lib.fbs"; namespace main; struct S { a:[int:2]; } table T { p:x.P; s:[S]; }
+				rpc_service R { A(x.P):x.P; B(x.P):x.P (streaming: "client"); C(x.P):x.P (streaming: "server"); D(x.P):x.P (streaming: "bidi"); }`, "x.", name+"."),
+		}, gen.Mocks(true))
+	}
+}
+
 func TestNamespacesInCirclesShareAPackage(t *testing.T) {
 	files := flatCompiles(t, map[string]string{"main.fbs": `
 		namespace a; table A { b:b.B; }
@@ -241,6 +268,7 @@ func TestWhatGoCannotExpressOfFlatBuffersIsReported(t *testing.T) {
 		texts map[string]string
 	}{
 		{"name-clash", map[string]string{"main.fbs": `attribute "go_package=p"; namespace a; table T {} namespace b; table T {}`}},
+		{"name-clash", map[string]string{"main.fbs": `attribute "go_package=p"; namespace a; table t {} namespace b; table t {}`}},
 		{"unexported", map[string]string{"main.fbs": `namespace a; table low {} table Low {} namespace b; table B { l:a.low; }`}},
 		{"import-cycle", map[string]string{
 			"main.fbs": `include "b.fbs"; attribute "go_package=p/q"; table A { b:B; }`,
@@ -264,6 +292,7 @@ func FuzzFlatBuffers(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	f.Add([]byte("table t { _:int; }"))
 	f.Add([]byte("namespace a; struct s { k:[ubyte:3] (key); } table t { a:[s]; u:[U] (required); } union U:long { t = 5, s, string }"))
 	flatPackages()
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -285,4 +314,23 @@ func FuzzFlatBuffers(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A type whose name generated code needs for a variable keeps all names that flatc gives it.
+func TestTypesNamedAsVariablesKeepGooglesNames(t *testing.T) {
+	text := `struct key { a:int (key); } enum at : byte { here } union ok { pos } table pos { k:key; at:at; b:[key]; ok:ok; } root_type pos;`
+	files := flatCompiles(t, map[string]string{"main.fbs": text})
+	for _, want := range []string{
+		"type pos = pos_\n", "type key = key_\n", "type at = at_\n", "type ok = ok_\n", "func GetRootAspos(buf []byte, offset flatbuf.UOffsetT) *pos_ {", "func posStart(",
+		"func posAddK(", "func Createkey(", "athere at_ = 0", "type posT struct", "func FinishposBuffer(", "func (rcv *pos_) K(obj *key_) *key_ {", "okpos ok_ = 1",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(string(files[0].Content)), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("not there: %s", want)
+		}
+	}
+	var all strings.Builder
+	for _, name := range strings.Fields("a at b buf builder c code ctx d end err h i j k key m n o obj off offset ok opts out p pos rcv req rsp refs s start t table u v vt wide x") {
+		fmt.Fprintf(&all, "table %[1]s { one:%[1]s; more:[%[1]s]; by:string (key); ints:[int]; far:[ubyte] (vector64); } table %[1]s2 { one:%[1]s (required); } rpc_service R%[1]s { A(%[1]s):%[1]s2; }\n", name)
+	}
+	flatCompiles(t, map[string]string{"main.fbs": all.String()}, gen.Mocks(true))
 }

@@ -1,12 +1,11 @@
 package gen
 
 import (
-	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 )
 
 // imports are those that a file has used so far, by path.
@@ -44,27 +43,7 @@ func (f *goFile) qualified(p *goPackage, name string) string {
 
 // Imports returns the import declarations, those of the standard library first.
 func (f *goFile) Imports() string {
-	var std, other []string
-	for p, name := range f.imports {
-		line := fmt.Sprintf("%q", p)
-		if path.Base(p) != name {
-			line = name + " " + line
-		}
-		if first, _, _ := strings.Cut(p, "/"); f.isGenerated(p) || strings.Contains(first, ".") {
-			other = append(other, line)
-		} else {
-			std = append(std, line)
-		}
-	}
-	if len(std)+len(other) == 0 {
-		return ""
-	}
-	slices.Sort(std)
-	slices.Sort(other)
-	if len(std) > 0 && len(other) > 0 {
-		std = append(std, "")
-	}
-	return "import (\n" + strings.Join(append(std, other...), "\n") + "\n)"
+	return gofile.Imports(f.imports, f.isGenerated)
 }
 
 func (f *goFile) isGenerated(importPath string) bool {
@@ -74,35 +53,8 @@ func (f *goFile) isGenerated(importPath string) bool {
 // checkImports reports packages that would import each other, which Go
 // forbids, though no file of IDL includes itself.
 func (g *generator) checkImports() {
-	const (
-		unseen = iota
-		open
-		closed
-	)
-	state := make(map[*goPackage]int)
-	var trail []string
-	var visit func(p *goPackage)
-	visit = func(p *goPackage) {
-		trail = append(trail, p.importPath)
-		state[p] = open
-		for _, q := range g.packages {
-			switch {
-			case !p.imports[q] || state[q] == closed:
-			case state[q] == open:
-				i := slices.Index(trail, q.importPath)
-				g.report(diag.Span{}, "import-cycle",
-					"Go packages would import each other: "+strings.Join(append(trail[i:len(trail):len(trail)], q.importPath), " → "),
-					"give their files one namespace for go, or move what they share into a third")
-			default:
-				visit(q)
-			}
-		}
-		state[p] = closed
-		trail = trail[:len(trail)-1]
-	}
-	for _, p := range g.packages {
-		if state[p] == unseen {
-			visit(p)
-		}
-	}
+	gofile.Cycles(g.packages, func(p, q *goPackage) bool { return p.imports[q] }, func(paths string) {
+		g.report(diag.Span{}, "import-cycle", "Go packages would import each other: "+paths,
+			"give their files one namespace for go, or move what they share into a third")
+	})
 }

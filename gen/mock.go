@@ -6,13 +6,15 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 )
 
 // goMock is the mock of a service, in a file of its own package.
 type goMock struct {
 	*goService
 	file  *goFile
-	names scope // of its fields and methods
+	names gofile.Scope // of its fields and methods
 	Calls []mockCall
 }
 
@@ -50,18 +52,18 @@ func (f *goFile) renderMocks() ([]File, error) {
 	for i, s := range f.services {
 		mocks[i] = s.mock(file)
 	}
-	content, err := file.execute("mock.tmpl", mocks, comment("Package "+file.pkg.name+" has mocks of the services of package "+f.pkg.name+"."))
+	content, err := file.execute("mock.tmpl", mocks, gofile.Comment("Package "+file.pkg.name+" has mocks of the services of package "+f.pkg.name+"."))
 	return []File{{Path: file.pkg.dir + "/" + file.name, Content: content}}, err
 }
 
 // mock describes the mock of s as file declares it.
 func (s *goService) mock(file *goFile) *goMock {
-	m := &goMock{goService: s, file: file, names: scope{}}
+	m := &goMock{goService: s, file: file, names: gofile.Scope{}}
 	for _, c := range s.All() {
-		m.names.reserve(c.Name)
+		m.names.Reserve(c.Name)
 	}
 	for _, c := range s.All() {
-		m.Calls = append(m.Calls, mockCall{goCall{c.goMethod, file, "", s}, m, m.names.add(c.Name + "Func"), m.names.add(c.Name + "Calls")})
+		m.Calls = append(m.Calls, mockCall{goCall{c.goMethod, file, "", s}, m, m.names.Add(c.Name + "Func"), m.names.Add(c.Name + "Calls")})
 	}
 	return m
 }
@@ -71,7 +73,7 @@ func (m *goMock) Type() string        { return "Mock" + m.goService.Name }
 func (m *goMock) Constructor() string { return "NewMock" + m.goService.Name }
 
 // ClientOf returns the name of the method that serves the mock and returns a client of it.
-func (m *goMock) ClientOf() string { return m.names.clone().add("Client") }
+func (m *goMock) ClientOf() string { return m.names.Clone().Add("Client") }
 
 // Of returns a name of the package of the service.
 func (m *goMock) Of(name string) string { return m.file.qualified(m.pkg, name) }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -35,9 +36,12 @@ type goPackage struct {
 	name       string // in its package clause
 	alias      string // under which all other packages import it
 	files      []*goFile
-	names      scope // package-level names
+	names      gofile.Scope // package-level names
 	imports    map[*goPackage]bool
 }
+
+// ImportPath returns the path by which it is imported.
+func (p *goPackage) ImportPath() string { return p.importPath }
 
 // goFile is a file of IDL and the Go file made from it. The declarations hold
 // it to ask for types and imports while they are rendered.
@@ -107,7 +111,7 @@ type goService struct {
 	Name, Client, NewClient, NewService, Pretouch string
 	Unimplemented                                 string // "" if not asked for
 	Methods                                       []*goMethod
-	names                                         scope // of the methods, inherited ones included
+	names                                         gofile.Scope // of the methods, inherited ones included
 }
 
 type goMethod struct {
@@ -184,7 +188,7 @@ func (g *generator) addPackages() {
 		if p == nil {
 			p = &goPackage{
 				dir: dir, importPath: path.Join(g.opts.prefix, dir), name: packageName(parts[len(parts)-1]),
-				names: scope{}, imports: make(map[*goPackage]bool),
+				names: gofile.Scope{}, imports: make(map[*goPackage]bool),
 			}
 			byDir[dir] = p
 			g.packages = append(g.packages, p)
@@ -202,15 +206,15 @@ func (g *generator) addPackages() {
 
 // nameAliases decides under which name packages import each other: none of those in also.
 func (g *generator) nameAliases(also ...string) {
-	aliases := scope{}
-	aliases.reserve(taken...)
-	aliases.reserve(also...)
+	aliases := gofile.Scope{}
+	aliases.Reserve(taken...)
+	aliases.Reserve(also...)
 	for _, p := range g.packages {
 		p.alias = p.name
 		for n := 2; aliases[p.alias] || local.MatchString(p.alias); n++ {
 			p.alias = p.name + "_" + strconv.Itoa(n)
 		}
-		aliases.reserve(p.alias)
+		aliases.Reserve(p.alias)
 	}
 }
 
@@ -218,27 +222,27 @@ func (g *generator) nameAliases(also ...string) {
 func (f *goFile) declare() {
 	names := f.pkg.names
 	for _, d := range f.src.Services() {
-		s := &goService{goFile: f, Service: d, Name: names.add(f.goName(d))}
+		s := &goService{goFile: f, Service: d, Name: names.Add(f.goName(d))}
 		f.services = append(f.services, s)
 		f.generator.services[d] = s
 	}
 	for _, d := range f.src.Structs() {
-		s := &goStruct{goFile: f, StructDef: d, Name: names.add(f.goName(d))}
+		s := &goStruct{goFile: f, StructDef: d, Name: names.Add(f.goName(d))}
 		f.structs = append(f.structs, s)
 		f.generator.structs[d] = s
 	}
 	for _, d := range f.src.Enums() {
-		e := &goEnum{goFile: f, EnumDef: d, Name: names.add(f.goName(d))}
+		e := &goEnum{goFile: f, EnumDef: d, Name: names.Add(f.goName(d))}
 		f.enums = append(f.enums, e)
 		f.generator.enums[d] = e
 	}
 	for _, d := range f.src.Typedefs() {
-		t := &goTypedef{goFile: f, Typedef: d, Name: names.add(f.goName(d))}
+		t := &goTypedef{goFile: f, Typedef: d, Name: names.Add(f.goName(d))}
 		f.typedefs = append(f.typedefs, t)
 		f.generator.typedefs[d] = t
 	}
 	for _, d := range f.src.Consts() {
-		f.consts = append(f.consts, &goConst{f, d, names.add(f.goName(d))})
+		f.consts = append(f.consts, &goConst{f, d, names.Add(f.goName(d))})
 	}
 }
 
@@ -246,29 +250,29 @@ func (f *goFile) declare() {
 func (f *goFile) derive() {
 	names := f.pkg.names
 	for _, s := range f.structs {
-		s.New = names.add("New" + s.Name)
+		s.New = names.Add("New" + s.Name)
 		s.addFields()
 	}
 	for _, e := range f.enums {
-		e.Ptr = names.add(e.Name + "Ptr")
-		e.FromString = names.add(e.Name + "FromString")
+		e.Ptr = names.Add(e.Name + "Ptr")
+		e.FromString = names.Add(e.Name + "FromString")
 		for _, v := range e.EnumDef.Values() {
-			name := names.add(e.Name + "_" + identifyValue(v.Name))
+			name := names.Add(e.Name + "_" + identifyValue(v.Name))
 			e.Values = append(e.Values, goEnumValue{v, name, v.Name, e.ByValue(v.Value) == v})
 		}
 	}
 	for _, t := range f.typedefs {
 		if t.Type().Kind() == schema.Struct {
-			t.New = names.add("New" + t.Name)
+			t.New = names.Add("New" + t.Name)
 		}
 	}
 	for _, s := range f.services {
-		s.Client = names.add(s.Name + "Client")
-		s.NewClient = names.add("New" + s.Client)
-		s.NewService = names.add("New" + s.Name + "Service")
-		s.Pretouch = names.add("Pretouch" + s.Name)
+		s.Client = names.Add(s.Name + "Client")
+		s.NewClient = names.Add("New" + s.Client)
+		s.NewService = names.Add("New" + s.Name + "Service")
+		s.Pretouch = names.Add("Pretouch" + s.Name)
 		if f.generator.opts.forms {
-			s.Unimplemented = names.add("Unimplemented" + s.Name)
+			s.Unimplemented = names.Add("Unimplemented" + s.Name)
 		}
 	}
 }
@@ -277,31 +281,31 @@ func (f *goFile) derive() {
 // methods come first, and setters take theirs whether they are written or not,
 // so that an option does not change the name of a field.
 func (s *goStruct) addFields() {
-	names := scope{}
-	names.reserve("AppendThrift", "AppendThriftAt", "SizeThrift", "SizeThriftAt", "UnmarshalThrift", "ReadThriftAt")
+	names := gofile.Scope{}
+	names.Reserve("AppendThrift", "AppendThriftAt", "SizeThrift", "SizeThriftAt", "UnmarshalThrift", "ReadThriftAt")
 	if !s.Synthetic {
-		names.reserve("Read", "Write", "String", "InitDefault", "DeepEqual", "CarryingUnknownFields")
+		names.Reserve("Read", "Write", "String", "InitDefault", "DeepEqual", "CarryingUnknownFields")
 		switch s.Flavor() {
 		case schema.Union:
-			names.reserve("CountSetFields" + s.Name)
+			names.Reserve("CountSetFields" + s.Name)
 		case schema.Exception:
-			names.reserve("Error")
+			names.Reserve("Error")
 		}
 	}
 	for _, d := range s.StructDef.Fields() {
 		f := &goField{Field: d, owner: s}
 		if id := s.goName(d); !s.Synthetic {
-			f.Get, f.Set = names.add("Get"+id), names.add("Set"+id)
+			f.Get, f.Set = names.Add("Get"+id), names.Add("Set"+id)
 			if f.optional() || d.Type().Kind() == schema.Struct {
-				f.IsSet = names.add("IsSet" + id)
+				f.IsSet = names.Add("IsSet" + id)
 			}
 		}
 		s.Fields = append(s.Fields, f)
 	}
 	for _, f := range s.Fields {
-		f.Name = names.add(s.goName(f.Field))
+		f.Name = names.Add(s.goName(f.Field))
 		if f.hasDefaultName() {
-			f.DefaultName = s.pkg.names.add(s.Name + "_" + f.Name + "_DEFAULT")
+			f.DefaultName = s.pkg.names.Add(s.Name + "_" + f.Name + "_DEFAULT")
 		}
 	}
 }
@@ -312,18 +316,19 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 		return
 	}
 	done[s] = true
-	s.names = scope{}
+	s.names = gofile.Scope{}
 	if s.Extends() != nil {
 		parent := g.services[s.Extends()]
 		g.addMethods(parent, done)
-		s.names = parent.names.clone()
+		s.names = parent.names.Clone()
 	}
 	for _, d := range s.Service.Methods() {
-		if d.Stream() != nil {
+		if streamsAfterCall(d) {
 			continue // fbthrift's streams, which package rpc has not; the interface says so
 		}
-		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.add(s.goName(d))}
-		if m.Mode = g.streamMode(d); m.Mode != "" {
+		m := &goMethod{goFile: s.goFile, Method: d, Name: s.names.Add(s.goName(d))}
+		if stream := d.Stream(); stream != nil {
+			m.Mode = streamModes[stream.Kind]
 			g.addStream(m)
 			s.Methods = append(s.Methods, m)
 			continue
@@ -335,7 +340,7 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 		}
 		params := g.params()
 		for _, f := range m.Args.Fields {
-			m.Params = append(m.Params, goParam{params.add(lowerFirst(f.Name)), f})
+			m.Params = append(m.Params, goParam{params.Add(lowerFirst(f.Name)), f})
 		}
 		if g.opts.forms {
 			m.addForms(base)
@@ -345,11 +350,11 @@ func (g *generator) addMethods(s *goService, done map[*goService]bool) {
 }
 
 // params returns the scope of a method's parameters.
-func (g *generator) params() scope {
-	params := scope{}
-	params.reserve(taken...)
+func (g *generator) params() gofile.Scope {
+	params := gofile.Scope{}
+	params.Reserve(taken...)
 	for _, p := range g.packages {
-		params.reserve(p.alias)
+		params.Reserve(p.alias)
 	}
 	return params
 }
@@ -357,15 +362,15 @@ func (g *generator) params() scope {
 // addForms names what the other forms of a method need.
 func (m *goMethod) addForms(base string) {
 	names := m.pkg.names
-	m.Callback, m.Future = names.add(base+"Callback"), names.add(base+"Future")
-	m.FormsOf = names.add(lowerFirst(base) + "Forms")
+	m.Callback, m.Future = names.Add(base+"Callback"), names.Add(base+"Future")
+	m.FormsOf = names.Add(lowerFirst(base) + "Forms")
 	if m.Result != nil {
-		m.Reply, m.Outcome = names.add(base+"Reply"), names.add(lowerFirst(base)+"Outcome")
+		m.Reply, m.Outcome = names.Add(base+"Reply"), names.Add(lowerFirst(base)+"Outcome")
 	}
 }
 
 func (s *goService) synthesize(d *schema.StructDef, name string, argument bool) *goStruct {
-	st := &goStruct{goFile: s.goFile, StructDef: d, Name: s.pkg.names.add(name), Synthetic: true, argument: argument}
+	st := &goStruct{goFile: s.goFile, StructDef: d, Name: s.pkg.names.Add(name), Synthetic: true, argument: argument}
 	st.addFields()
 	return st
 }

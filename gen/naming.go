@@ -56,32 +56,6 @@ func lowerFirst(s string) string {
 	return string(unicode.ToLower(r)) + s[n:]
 }
 
-// scope is a set of names in which each may stand once.
-type scope map[string]bool
-
-// add takes name, with as many underscores behind it as make it free.
-func (s scope) add(name string) string {
-	for s[name] {
-		name += "_"
-	}
-	s[name] = true
-	return name
-}
-
-func (s scope) reserve(names ...string) {
-	for _, n := range names {
-		s[n] = true
-	}
-}
-
-func (s scope) clone() scope {
-	c := make(scope, len(s))
-	for n := range s {
-		c[n] = true
-	}
-	return c
-}
-
 // taken are the lower-case names that generated function bodies rely on:
 // keywords, predeclared identifiers, imported packages and local variables.
 // Neither a parameter nor an imported package may have one of them.

@@ -1,5 +1,7 @@
 package gen
 
+import "github.com/thrum-rpc/thrum/gen/internal/gofile"
+
 import "testing"
 
 func TestNamesFollowKitex(t *testing.T) {
@@ -38,7 +40,7 @@ func TestPackageNamesAreIdentifiers(t *testing.T) {
 }
 
 func TestCommentsHoldNothingThatGoRefuses(t *testing.T) {
-	got := comment("one\r\n  two\x00\uFEFF\xff \n\n*/ go:build x")
+	got := gofile.Comment("one\r\n  two\x00\uFEFF\xff \n\n*/ go:build x")
 	want := "// one\n//   two\n//\n// */ go:build x\n"
 	if got != want {
 		t.Errorf("comment = %q, want %q", got, want)

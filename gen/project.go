@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/gen/internal/fbs"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/gen/internal/skeleton"
 	"github.com/thrum-rpc/thrum/schema"
 )
@@ -88,21 +89,21 @@ func project(s *skeleton.Project, p Project, generated []File) (all []ProjectFil
 // outside returns a file of the project, which is none of g's, to ask for types as
 // it has to write them.
 func (g *generator) outside(path string) *goFile {
-	pkg := &goPackage{importPath: path, name: "main", alias: "main", names: scope{}, imports: make(map[*goPackage]bool)}
+	pkg := &goPackage{importPath: path, name: "main", alias: "main", names: gofile.Scope{}, imports: make(map[*goPackage]bool)}
 	return &goFile{generator: g, pkg: pkg, imports: imports{}}
 }
 
 // skeleton describes the service as the project in path sees it.
 func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Service {
-	handler, client, register := s.generator.outside(path), s.generator.outside(path), s.generator.outside(path)
+	handler, client := s.generator.outside(path), s.generator.outside(path)
 	out := &skeleton.Service{
 		Full:  s.Service.Name(),
-		Embed: handler.qualified(s.pkg, s.Unimplemented), New: register.qualified(s.pkg, s.NewService), NewClient: client.qualified(s.pkg, s.NewClient),
+		Embed: handler.qualified(s.pkg, s.Unimplemented), New: handler.qualified(s.pkg, s.NewService), NewClient: client.qualified(s.pkg, s.NewClient),
 	}
 	out.Type, out.File = names.Add(s.Name)
 	for _, c := range s.All() {
 		inHandler, inClient := goCall{c.goMethod, handler, "", s}, goCall{c.goMethod, client, "", s}
-		m := &skeleton.Method{Name: c.Name, Doc: comment(c.Method.Doc()), Signature: inHandler.Signature()}
+		m := &skeleton.Method{Name: c.Name, Doc: gofile.Comment(c.Doc()), Signature: inHandler.Signature()}
 		if c.Mode != "" {
 			m.Body = inHandler.emptyStream(s.Unimplemented)
 			m.Stream = strings.ToLower(c.Mode)
@@ -111,7 +112,7 @@ func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Servi
 			m.Value = c.Success() != nil
 			m.Body = inHandler.emptyAnswer(s.Unimplemented)
 			m.Call = inClient.emptyArguments()
-			if s.opts.mocks && m.Call != "-" {
+			if s.opts.mocks && m.Call != "-" && !c.Oneway() { // a mock may be called after a oneway call returns
 				m.Mock = "func" + strings.TrimPrefix(inClient.Signature(), c.Name) + "{\n" + strings.Join(inClient.emptyAnswer(""), "\n") + "\n}"
 			}
 		}
@@ -120,7 +121,7 @@ func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Servi
 	if s.opts.mocks {
 		s.mockSkeleton(out, client)
 	}
-	out.Handler, out.Client, out.Register = skeleton.Imports(handler.imports), skeleton.Imports(client.imports), skeleton.Imports(register.imports)
+	out.Handler, out.Client = skeleton.Imports(handler.imports), skeleton.Imports(client.imports)
 	return out
 }
 

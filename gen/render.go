@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"go/format"
 	"slices"
-	"strings"
 	"text/template"
-	"unicode"
 
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -18,7 +17,7 @@ var templateFiles embed.FS
 
 // The templates hold the shape of the output and no decisions: what they print
 // are fields and methods of the types in model.go.
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"doc": comment}).ParseFS(templateFiles, "templates/*.tmpl"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"doc": gofile.Comment}).ParseFS(templateFiles, "templates/*.tmpl"))
 
 // render returns the formatted source.
 func (f *goFile) render() ([]byte, error) {
@@ -45,30 +44,9 @@ func (f *goFile) execute(template string, data any, doc string) ([]byte, error) 
 // what the package is.
 func (f *goFile) packageComment() string {
 	if f != f.pkg.files[0] {
-		return comment(f.src.Doc())
+		return gofile.Comment(f.src.Doc())
 	}
-	return comment("Package " + f.pkg.name + " is generated from Thrift IDL.\n\n" + f.src.Doc())
-}
-
-// comment returns a documentation comment as lines of Go, or "".
-func comment(doc string) string {
-	doc = strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == unicode.ReplacementChar || r == '\uFEFF' || unicode.IsControl(r):
-			return -1 // Go source may not contain some of these
-		}
-		return r
-	}, doc))
-	if doc == "" {
-		return ""
-	}
-	var b strings.Builder
-	for _, line := range strings.Split(doc, "\n") {
-		b.WriteString(strings.TrimRight("// "+line, " \t") + "\n")
-	}
-	return b.String()
+	return gofile.Comment("Package " + f.pkg.name + " is generated from Thrift IDL.\n\n" + f.src.Doc())
 }
 
 // Plain and Vars split the constants into those that Go can declare with const

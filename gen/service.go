@@ -38,7 +38,7 @@ func (s *goService) ofParent(name func(*goService) string) string {
 func (s *goService) Streams() []string {
 	var names []string
 	for _, m := range s.Service.Methods() {
-		if m.Stream() != nil {
+		if streamsAfterCall(m) {
 			names = append(names, m.Name())
 		}
 	}

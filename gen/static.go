@@ -37,8 +37,9 @@ func (f *goFile) Diag() string {
 	return "diag"
 }
 
-// UsesFault reports whether the statements need the variable f.
-func (f *goFile) UsesFault(statements string) bool { return strings.Contains(statements, "f != nil") }
+// UsesFault reports whether the statements need the variable f, as "; f != nil" tells: before a field's
+// name, which may end with f, there is no semicolon.
+func (f *goFile) UsesFault(statements string) bool { return strings.Contains(statements, "; f != nil") }
 
 // wireName returns the wire type of t as an expression.
 func (f *goFile) wireName(t *schema.Type) string {

@@ -1,8 +1,7 @@
 package gen
 
-// Methods that stream over TTHeader, which Kitex's annotation says:
-// (streaming.mode = "bidirectional"), "client" or "server". Their messages are the
-// struct of the only argument and the struct that they return.
+// Methods that stream over TTHeader. Their messages are the struct of the only argument
+// and the struct that they return, as thriftidl sees to.
 
 import (
 	"strings"
@@ -10,45 +9,37 @@ import (
 	"github.com/thrum-rpc/thrum/schema"
 )
 
-// streamAnnotation is the annotation that makes a method stream.
-const streamAnnotation = "streaming.mode"
-
-// streamModes are its values, and what their functions in package rpc are called by.
-var streamModes = map[string]string{"": "", "unary": "", "server": "Server", "client": "Client", "bidirectional": "Bidi"}
-
-// streamMode returns how a method streams, "" if it does not.
-func (g *generator) streamMode(d *schema.Method) string {
-	a, ok := d.Annotations().Get(streamAnnotation)
-	if !ok {
-		return ""
-	}
-	mode, known := streamModes[a.Value]
-	if !known {
-		g.report(d.Span(), "streaming-mode", "there is no "+streamAnnotation+" "+a.Value, `write "bidirectional", "client", "server" or "unary"`)
-	}
-	return mode
+// streamModes are what functions of package rpc are called by.
+var streamModes = map[schema.StreamKind]string{
+	schema.ServerStream: "Server", schema.ClientStream: "Client", schema.BidirectionalStream: "Bidi",
 }
+
+// streamsAfterCall reports whether m is one of fbthrift's methods that stream.
+func streamsAfterCall(m *schema.Method) bool { return m.Stream() != nil && m.Stream().InitialReply }
 
 // addStream adds what the stubs of a method that streams need.
 func (g *generator) addStream(m *goMethod) {
 	params := g.params()
-	m.ReqName = params.add("req")
-	args, result := m.Method.Args().Fields(), m.Method.Result()
-	if len(args) == 1 {
-		m.Request = args[0].Type()
-	}
-	if result != nil && len(result.Fields()) > 0 && result.Fields()[0].ID() == 0 {
-		m.Response = result.Fields()[0].Type()
-	}
-	if !isStruct(m.Request) || !isStruct(m.Response) || len(result.Fields()) > 1 {
-		g.report(m.Span(), "streaming-type", "a method that streams takes one struct and returns one, without exceptions",
-			"the error of a handler that is no declared exception reaches the client, too")
-		m.Mode = ""
-		m.Args = &goStruct{goFile: m.goFile, StructDef: m.Method.Args(), Synthetic: true}
-	}
+	m.ReqName = params.Add("req")
+	m.Request, m.Response = m.Method.Args().Fields()[0].Type(), m.Method.Returns()
 }
 
-func isStruct(t *schema.Type) bool { return t != nil && t.Kind() == schema.Struct }
+// Doc returns the method's documentation, with what becomes of the exceptions of one that
+// streams.
+func (c goCall) Doc() string {
+	doc := c.Method.Doc()
+	if c.Mode == "" || len(c.Throws()) == 0 {
+		return doc
+	}
+	var names []string
+	for _, f := range c.Throws() {
+		names = append(names, f.Type().Struct().Name())
+	}
+	if doc != "" {
+		doc += "\n\n"
+	}
+	return doc + "Streams carry no exceptions: of " + strings.Join(names, ", ") + " clients get the text."
+}
 
 // HasStreams tells whether s or a service that it extends has methods that stream.
 func (s *goService) HasStreams() bool {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -132,13 +133,13 @@ func (f *goFile) useAs(importPath string) string {
 	if name, ok := f.imports[importPath]; ok {
 		return name
 	}
-	used := scope{}
-	used.reserve(taken...)
+	used := gofile.Scope{}
+	used.Reserve(taken...)
 	for _, p := range f.packages {
-		used.reserve(p.alias)
+		used.Reserve(p.alias)
 	}
 	for _, name := range f.imports {
-		used.reserve(name)
+		used.Reserve(name)
 	}
 	base := packageName(strings.Join(pathParts(path.Base(importPath)), "_"))
 	name := base

@@ -16,7 +16,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen before it fails.
-const patience = 20 * time.Second
+const patience = 30 * time.Second
 
 // write makes or changes files below dir.
 func write(t *testing.T, dir string, files map[string]string) {
@@ -189,8 +189,8 @@ func TestChangedFilesAreLoaded(t *testing.T) {
 	var reports atomic.Int32
 	var last atomic.Value
 	s := open(t, idl.Dir(dir), idl.Report(func(err error) {
-		reports.Add(1)
 		last.Store(err.Error())
+		reports.Add(1)
 	}))
 	watching(t, s)
 	has := func(service, want string) func() bool {

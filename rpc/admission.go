@@ -92,7 +92,7 @@ func (c *serverConn) admit(call *serverCall) refusal {
 			return refusal{cause: RefusedOverload, exception: e}
 		}
 	}
-	inFlight := s.inFlight.Add(1)
+	inFlight := c.occupy()
 	call.counted = true
 	switch {
 	case inFlight > int64(s.opt.maxInFlight):
@@ -194,8 +194,8 @@ func (s *Server) newOverload() {
 	if s.opt.rate > 0 {
 		s.rate = overload.NewTokenBucket(s.opt.rate, s.opt.burst, s.clock())
 	}
-	if s.opt.codel.interval > 0 {
-		s.codel = overload.NewCoDel(s.opt.codel.interval, s.opt.codel.target)
+	if o := s.opt.codel; o != nil {
+		s.codel = overload.NewCoDel(o.interval, o.target)
 	}
 	if s.opt.adaptive != nil {
 		s.adaptive = overload.NewAdaptive(*s.opt.adaptive, s.clock())

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/rpctest"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
@@ -33,16 +36,19 @@ func callWith(t *testing.T, seq uint32, method string, pairs ...header.Pair) []b
 }
 
 func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
-	busy := func(opts ...rpc.ServerOption) (*rpc.Server, *peer, func()) {
+	busy := func(t *testing.T, opts ...rpc.ServerOption) (*rpc.Server, *peer, func()) {
 		method, started, release := blocked()
 		for p := rpc.HighImportant; p <= rpc.BestEffort; p++ {
 			opts = append(opts, rpc.ExtraWorkers(p, 0))
 		}
-		server, address := listen(t, []rpc.Method{method, echo}, append(opts, rpc.Workers(1))...)
-		p := connect(t, address, true)
+		server, l := listenInBubble(t, []rpc.Method{method, echo}, append(opts, rpc.Workers(1))...)
+		p := connectInBubble(t, l, true)
 		p.send(callWith(t, 1, "blocked"))
 		receive(t, "the call runs", started)
 		return server, p, func() { close(release) }
+	}
+	run := func(name string, test func(t *testing.T)) {
+		t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 	}
 	for _, c := range []struct {
 		cause     rpc.Refusal
@@ -61,12 +67,12 @@ func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
 			return nil
 		}), nil, 0},
 		{rpc.RefusedQueueFull, rpc.LoadShedding, "22", rpc.MaxQueue(1), nil, 1},
-		{rpc.RefusedExpired, rpc.Timeout, "2", rpc.TaskExpiry(10 * time.Millisecond), nil, 0},
+		{rpc.RefusedExpired, rpc.Timeout, "2", rpc.TaskExpiry(50 * time.Millisecond), nil, 0},
 		{rpc.RefusedExpired, rpc.Timeout, "2", rpc.TaskExpiry(time.Minute), []header.Pair{{Key: "client_timeout", Value: "10"}}, 0},
 		{rpc.RefusedMethod, rpc.UnknownMethod, "25", rpc.Workers(1), nil, 0},
 	} {
-		t.Run(c.cause.String(), func(t *testing.T) {
-			server, p, release := busy(c.option)
+		run(c.cause.String(), func(t *testing.T) {
+			server, p, release := busy(t, c.option)
 			defer release()
 			for i := range c.before {
 				p.send(callWith(t, uint32(100+i), "echo"))
@@ -85,22 +91,113 @@ func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
 			}
 		})
 	}
-	t.Run("queue_time", func(t *testing.T) {
+	run("expired in the queue", func(t *testing.T) {
+		server, p, release := busy(t, rpc.QueueTimeout(time.Hour), rpc.TaskExpiry(300*time.Millisecond))
+		defer release()
+		p.send(callWith(t, 2, "echo"))
+		p.refused("the call that runs, or the one that waits", rpc.Timeout, "2")
+		p.refused("the other one", rpc.Timeout, "2")
+		eventually(t, "the one that waits has left", func() bool { return server.Stats().Waiting == 0 })
+		if s := server.Stats(); s.Refused[rpc.RefusedExpired] != 2 || s.Refused[rpc.RefusedQueueTime] != 0 {
+			t.Errorf("%v were counted", s.Refused)
+		}
+	})
+	run("concurrency", func(t *testing.T) {
+		server, p, release := busy(t, rpc.AdaptiveConcurrency(1, 1))
+		defer release()
+		p.send(callWith(t, 2, "echo"))
+		p.refused("a call beyond what latency allows", rpc.LoadShedding, "1")
+		if n := server.Stats().Refused[rpc.RefusedConcurrency]; n != 1 {
+			t.Errorf("%d were counted", n)
+		}
+	})
+	run("message", func(t *testing.T) {
+		server, p, release := busy(t, rpc.MaxHeaderSize(64))
+		defer release()
+		p.send(callWith(t, 2, "echo", header.Pair{Key: "k", Value: strings.Repeat("v", 100)}))
+		p.refused("a message with too large headers", rpc.ProtocolError, "28")
+		p.send(headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: 3}, thriftwire.AppendStop(thriftwire.AppendMessage(nil, thriftwire.Reply, "echo", 3))))
+		p.refused("a message that is no call", rpc.InvalidMessageType, "28")
+		if n := server.Stats().Refused[rpc.RefusedMessage]; n != 2 {
+			t.Errorf("%d were counted", n)
+		}
+	})
+	t.Run("connections", func(t *testing.T) {
+		server, address := listen(t, []rpc.Method{echo}, rpc.MaxConnections(1))
+		first := connect(t, address, true)
+		first.send(first.call("echo", 1, "served"))
+		first.want(1, "served")
+		second := connect(t, address, true)
+		second.send(callWith(t, 2, "echo"))
+		second.refused("a connection too many", rpc.LoadShedding, "1")
+		second.wantClosed()
+		if n := server.Stats().Refused[rpc.RefusedConnection]; n != 1 {
+			t.Errorf("%d were counted", n)
+		}
+	})
+	t.Run("insecure", func(t *testing.T) {
+		_, address := listen(t, []rpc.Method{echo}, secure(t, rpctest.NewCA(t)))
+		p := connect(t, address, true)
+		p.send(callWith(t, 1, "echo"))
+		p.refused("a call in the clear", rpc.UnsupportedClientType, "28")
+	})
+	run("queue_time", func(t *testing.T) {
 		for _, c := range []struct {
 			server time.Duration
 			client []header.Pair
 		}{
-			{10 * time.Millisecond, nil},
+			{300 * time.Millisecond, nil},
 			{time.Hour, []header.Pair{{Key: "queue_timeout", Value: "10"}}},
 		} {
-			_, p, release := busy(rpc.QueueTimeout(c.server), rpc.TaskExpiry(0))
+			server, p, release := busy(t, rpc.QueueTimeout(c.server), rpc.TaskExpiry(0))
 			p.send(callWith(t, 2, "echo", c.client...))
-			time.Sleep(30 * time.Millisecond)
+			p.refused("a call that waits while the worker is stuck", rpc.Timeout, "15")
+			eventually(t, "it has left", func() bool {
+				s := server.Stats()
+				return s.Refused[rpc.RefusedQueueTime] == 1 && s.Waiting == 0 && s.InFlight == 1
+			})
 			release()
 			if f, _ := p.headerReply(); f.SequenceID != 1 {
-				t.Errorf("the first reply is to %d", f.SequenceID)
+				t.Errorf("the reply is to %d", f.SequenceID)
 			}
-			p.refused("a call that waited", rpc.Timeout, "15")
+		}
+	})
+}
+
+// A queue that stands: its one worker takes longer than the target for each call, and more come than it can do.
+func TestCallsThatStandInTheQueueAreRefusedByCoDel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := raw("slow", func(_ context.Context, args, dst []byte) ([]byte, error) {
+			time.Sleep(3 * time.Millisecond)
+			return append(dst, args...), nil
+		})
+		opts := []rpc.ServerOption{rpc.Workers(1), rpc.CoDel(0, time.Millisecond)}
+		for p := rpc.HighImportant; p <= rpc.BestEffort; p++ {
+			opts = append(opts, rpc.ExtraWorkers(p, 0))
+		}
+		server, l := listenInBubble(t, []rpc.Method{slow}, opts...)
+		p := connectInBubble(t, l, true)
+		const n = 100
+		served, refused := 0, 0
+		for end := time.Now().Add(patience); refused == 0 && time.Now().Before(end); {
+			for i := range uint32(n) {
+				p.send(callWith(t, i, "slow"))
+			}
+			for range n {
+				f, message := p.headerReply()
+				switch r := parseReply(message); {
+				case r.t == thriftwire.Reply:
+					served++
+				default:
+					refused++
+					if ex, _ := f.Headers.Get("ex"); r.exception != rpc.LoadShedding || string(ex) != "22" {
+						t.Errorf("refused by %v, ex=%s", r, ex)
+					}
+				}
+			}
+		}
+		if served == 0 || refused == 0 || server.Stats().Refused[rpc.RefusedDelay] != int64(refused) {
+			t.Errorf("%d served, %d refused, %v counted", served, refused, server.Stats().Refused)
 		}
 	})
 }
@@ -122,16 +219,18 @@ func TestHandlersErrorsAreNamedInHeaders(t *testing.T) {
 }
 
 func TestAnExpiredOnewayCallIsNotAnswered(t *testing.T) {
-	method, started, release := blocked()
-	method.Oneway = true
-	server, address := listen(t, []rpc.Method{method, echo}, rpc.TaskExpiry(10*time.Millisecond))
-	p := connect(t, address, true)
-	p.send(p.message(thriftwire.Oneway, "blocked", 1, textStruct("")))
-	receive(t, "the call runs", started)
-	eventually(t, "it expires", func() bool { return server.Stats().Refused[rpc.RefusedExpired] == 1 })
-	p.send(p.call("echo", 2, "first reply"))
-	p.want(2, "first reply")
-	close(release)
+	synctest.Test(t, func(t *testing.T) {
+		method, started, release := blocked()
+		method.Oneway = true
+		server, l := listenInBubble(t, []rpc.Method{method, echo}, rpc.TaskExpiry(10*time.Millisecond))
+		p := connectInBubble(t, l, true)
+		p.send(p.message(thriftwire.Oneway, "blocked", 1, textStruct("")))
+		receive(t, "the call runs", started)
+		eventually(t, "it expires", func() bool { return server.Stats().Refused[rpc.RefusedExpired] == 1 })
+		p.send(p.call("echo", 2, "first reply"))
+		p.want(2, "first reply")
+		close(release)
+	})
 }
 
 func TestWhoMayGoFirst(t *testing.T) {
@@ -173,20 +272,32 @@ func TestWhoMayGoFirst(t *testing.T) {
 	}
 }
 
+// Beside the call that finds the memory free, the favoured connection may have a large one. Small ones may run on any.
 func TestMemoryOverAllConnectionsIsBounded(t *testing.T) {
 	method, started, release := blocked()
 	server, address := listen(t, []rpc.Method{method, echo}, rpc.MaxMemory(100))
-	a, b := connect(t, address, true), connect(t, address, true)
-	a.send(a.call("blocked", 1, string(make([]byte, 200)))) // one call is always taken
-	receive(t, "the call runs", started)
-	b.send(b.call("echo", 2, "waits"))
-	time.Sleep(20 * time.Millisecond)
-	if n := server.Stats().InFlight; n != 1 {
+	large := strings.Repeat("x", 100<<10)
+	var peers []*peer
+	for i := range int32(6) {
+		p := connect(t, address, true)
+		p.send(p.call("blocked", i, large))
+		peers = append(peers, p)
+		if i == 0 {
+			receive(t, "the first call runs", started) // one is always taken
+		}
+	}
+	small := connect(t, address, true)
+	small.send(small.call("echo", 7, "beside them"))
+	small.want(7, "beside them")
+	eventually(t, "others wait", func() bool { return server.Stats().Paused >= 4 })
+	time.Sleep(20 * time.Millisecond) // in which they would be taken
+	if n := server.Stats().InFlight; n > 2 {
 		t.Errorf("%d calls are in flight", n)
 	}
 	close(release)
-	a.want(1, string(make([]byte, 200)))
-	b.want(2, "waits")
+	for i, p := range peers {
+		p.want(int32(i), large)
+	}
 	eventually(t, "all memory is given back", func() bool { return server.Stats().Memory == 0 })
 }
 

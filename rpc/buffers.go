@@ -61,7 +61,10 @@ const (
 )
 
 // add queues a message, and takes its buffer.
-func (q *outQueue) add(b *buffer) {
+func (q *outQueue) add(b *buffer) { q.pool.put(q.join(b)) }
+
+// join is add that gives the buffer back if the message was copied, else nil.
+func (q *outQueue) join(b *buffer) *buffer {
 	q.size += len(b.b)
 	if n := len(q.segments); q.open && n > 0 && len(b.b) <= joinLimit {
 		last := &q.segments[n-1]
@@ -72,12 +75,12 @@ func (q *outQueue) add(b *buffer) {
 			}
 			last.buf.b = append(last.buf.b, b.b...)
 			last.view = last.buf.b
-			q.pool.put(b)
-			return
+			return b
 		}
 	}
 	q.segments = append(q.segments, segment{view: b.b, buf: b})
 	q.open = len(b.b) <= joinLimit
+	return nil
 }
 
 // addSegment queues bytes that must not change until they are written.
@@ -87,15 +90,15 @@ func (q *outQueue) addSegment(s segment) {
 	q.open = false
 }
 
-// addReply queues a reply, whose cuts may be views of block.
-func (q *outQueue) addReply(r *reply, block *transport.Block) {
+// addReply queues a reply, whose cuts may be views of block. It gives the
+// reply's buffer back if it is free again, else nil.
+func (q *outQueue) addReply(r *reply, block *transport.Block) *buffer {
 	if len(r.body.Body)+len(r.tail) > 0 {
 		q.addMessage(r, block)
-		return
+		return nil
 	}
 	if len(r.cuts) == 0 {
-		q.add(r.buf)
-		return
+		return q.join(r.buf)
 	}
 	whole, at := r.buf.b, 0
 	for _, c := range r.cuts {
@@ -107,6 +110,7 @@ func (q *outQueue) addReply(r *reply, block *transport.Block) {
 		q.addSegment(segment{view: c.Data, block: block})
 	}
 	q.addSegment(segment{view: whole[at:], buf: r.buf})
+	return nil
 }
 
 // addMessage queues a reply whose body is sent from where it is, which may be block.
@@ -117,6 +121,15 @@ func (q *outQueue) addMessage(r *reply, block *transport.Block) {
 	if len(r.tail) > 0 {
 		block.Retain()
 		q.addSegment(segment{view: r.tail, block: block})
+	}
+}
+
+// reuse takes a buffer that is free, for the next call of the turn; nil is none. c.mu is held.
+func (c *serverConn) reuse(b *buffer) {
+	if c.inTurn && c.freed == nil && b != nil && cap(b.b) <= keptBuffer {
+		c.freed = b
+	} else {
+		c.srv.buffers.put(b)
 	}
 }
 

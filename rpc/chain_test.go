@@ -41,7 +41,7 @@ type chain struct {
 // for the one server of a test: it waits for all goroutines that were started since.
 func behind(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) string {
 	t.Helper()
-	server := rpc.NewServer(opts...)
+	server := newServer(opts...)
 	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +142,9 @@ func (c *chain) check(hops ...string) {
 func TestACallThatIsGivenUpEndsTheCallsBehindIt(t *testing.T) {
 	noLeaks(t)
 	for _, name := range []string{"THeader", "TTHeader", "HTTP"} {
-		ended := make(chan error, 1)
+		running, ended := make(chan struct{}, 100), make(chan error, 100)
 		wait := raw("wait", func(ctx context.Context, _, _ []byte) ([]byte, error) {
+			running <- struct{}{}
 			<-ctx.Done()
 			ended <- ctx.Err()
 			return nil, ctx.Err()
@@ -154,10 +155,14 @@ func TestACallThatIsGivenUpEndsTheCallsBehindIt(t *testing.T) {
 			_, err := invoke(ctx, onward, "wait", "")
 			return dst, err
 		})})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if _, err := invoke(ctx, dial(t, "tcp", first, rpc.TTHeader()), "pass", ""); err == nil {
-			t.Errorf("%s: no error", name)
+		client := dial(t, "tcp", first, rpc.TTHeader())
+		// With more and more time, until that is enough to reach the last service.
+		for d := 100 * time.Millisecond; len(running) == 0 && d < patience; d *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), d)
+			if _, err := invoke(ctx, client, "pass", ""); err == nil {
+				t.Errorf("%s: no error", name)
+			}
+			cancel()
 		}
 		if err := receive(t, "the last service is told", ended); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)

@@ -46,7 +46,7 @@ func wantError(t *testing.T, err error, stage rpc.Stage, sent bool, target error
 
 func TestManyGoroutinesShareAClient(t *testing.T) {
 	noLeaks(t)
-	server := rpc.NewServer()
+	server := newServer()
 	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{echo}}); err != nil {
 		t.Fatal(err)
 	}
@@ -154,17 +154,34 @@ func TestGivingUpTheOnlyCallReachesTheHandler(t *testing.T) {
 	}
 }
 
+// sentInTime makes calls with more and more time, until one has been sent before its time is over.
+func sentInTime(call func(time.Duration) error) error {
+	for d := 10 * time.Millisecond; ; d *= 2 {
+		err := call(d)
+		var e *rpc.Error
+		if !errors.As(err, &e) || e.Sent || d > patience {
+			return err
+		}
+	}
+}
+
 func TestDeadlinesAreKept(t *testing.T) {
 	method, _, release := blocked()
-	_, address := listen(t, []rpc.Method{method})
+	_, address := listen(t, []rpc.Method{method}, rpc.Workers(16)) // the handlers of calls that are given up stay
 	defer close(release)
-	const long = 250 * time.Millisecond // enough to send the call on a busy machine
-	ctx, cancel := context.WithTimeout(t.Context(), long)
-	defer cancel()
-	_, err := invoke(ctx, dial(t, "tcp", address), "blocked", "")
+	client := dial(t, "tcp", address)
+	err := sentInTime(func(d time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		_, err := invoke(ctx, client, "blocked", "")
+		return err
+	})
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 
-	_, err = invoke(t.Context(), dial(t, "tcp", address, rpc.CallTimeout(long)), "blocked", "")
+	err = sentInTime(func(d time.Duration) error {
+		_, err := invoke(t.Context(), dial(t, "tcp", address, rpc.CallTimeout(d)), "blocked", "")
+		return err
+	})
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 
 	ended, cancel := context.WithCancel(t.Context())
@@ -189,7 +206,7 @@ func TestTheNextCallReconnects(t *testing.T) {
 	if err != nil {
 		t.Skipf("the port was taken meanwhile: %v", err)
 	}
-	again := rpc.NewServer()
+	again := newServer()
 	if err := again.Register(&rpc.Service{Methods: []rpc.Method{echo}}); err != nil {
 		t.Fatal(err)
 	}
@@ -402,9 +419,10 @@ func TestExceptionsAreReadLiberally(t *testing.T) {
 
 func TestASilentServerIsNotAskedAgainOnTheSameConnection(t *testing.T) {
 	framed := &peer{framed: true}
-	held := make(chan struct{})
+	asked, held := make(chan struct{}, 100), make(chan struct{})
 	address := script(t, func(n int, m thriftwire.Message) []byte {
 		if string(m.Name) == "silent" {
+			asked <- struct{}{}
 			<-held
 			return nil
 		}
@@ -416,9 +434,13 @@ func TestASilentServerIsNotAskedAgainOnTheSameConnection(t *testing.T) {
 		_, err := invoke(t.Context(), client, "silent", "")
 		wantError(t, err, rpc.StageRead, true, nil)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 250*time.Millisecond)
-	defer cancel()
-	_, err := invoke(ctx, client, "silent", "")
+	receive(t, "the call that stays is sent", asked)
+	err := sentInTime(func(d time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		defer cancel()
+		_, err := invoke(ctx, client, "silent", "")
+		return err
+	})
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 	if got, err := invoke(t.Context(), client, "hello", ""); err != nil || got != "here" {
 		t.Errorf("the next call: %q, %v", got, err)

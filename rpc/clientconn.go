@@ -60,6 +60,7 @@ type clientConn struct {
 	sock   *socket
 
 	heard     atomic.Uint64 // reads that brought something
+	promised  atomic.Bool   // the server says close_notify when it has answered all that it has read
 	delivered atomic.Int32  // frames that the last of them brought
 
 	// The writer's.
@@ -262,7 +263,12 @@ func (cc *clientConn) writeRest(written int) error {
 // wrote notes that out was written, or that it cannot be.
 func (cc *clientConn) wrote(err error) {
 	cc.out.release()
-	if err != nil {
+	switch {
+	case err == nil:
+	case cc.promised.Load(): // what can be read may say that the calls were not begun; for others there is another connection
+		cc.leaveFor(ConnectionFailed, err)
+		time.AfterFunc(unreadTime, func() { cc.fail(StageWrite, err) })
+	default:
 		cc.fail(StageWrite, err)
 	}
 	if len(cc.oneway) > 0 {
@@ -321,7 +327,10 @@ func (cc *clientConn) giveUp(p *pendingCall, reason error) (sent, abandoned bool
 }
 
 // fail ends the connection and every call and stream on it.
-func (cc *clientConn) fail(stage Stage, err error) {
+func (cc *clientConn) fail(stage Stage, err error) { cc.failAs(stage, err, true) }
+
+// failAs is fail for calls that the server may have read, or has not.
+func (cc *clientConn) failAs(stage Stage, err error, sent bool) {
 	cc.client.remove(cc)
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
@@ -335,7 +344,7 @@ func (cc *clientConn) fail(stage Stage, err error) {
 	cc.sock.close()
 	cc.moveQueue(err)
 	for _, p := range cc.pending {
-		cc.end(p, &Error{Stage: stage, Method: p.method, Sent: true, Err: err})
+		cc.end(p, &Error{Stage: stage, Method: p.method, Sent: sent, Err: err})
 	}
 	cc.pending, cc.queue = nil, nil
 	cc.frames.release()
@@ -352,7 +361,7 @@ func (cc *clientConn) read() {
 	scan := opt.form.scanner(opt.maxFrame)
 	for want, first := 0, true; ; want = scan.Want() {
 		if err := cc.sock.fill(want); err != nil {
-			cc.fail(StageRead, fmt.Errorf("connection lost: %w", err))
+			cc.failAs(StageRead, fmt.Errorf("connection lost: %w", err), !cc.unread(err))
 			return
 		}
 		cc.heard.Add(1)
@@ -402,12 +411,15 @@ func (cc *clientConn) deliver(frame []byte, block *transport.Block) error {
 
 // leaveAlone keeps new calls away from the connection, and ends it when those
 // that wait have ended.
-func (cc *clientConn) leaveAlone() {
-	cc.client.retire(cc, ServerLeaves)
+func (cc *clientConn) leaveAlone() { cc.leaveFor(ServerLeaves, errLeft) }
+
+// leaveFor is leaveAlone for a reason that calls are told which can move no more.
+func (cc *clientConn) leaveFor(why Loss, reason error) {
+	cc.client.retire(cc, why)
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	cc.retired = true
-	cc.moveQueue(errLeft)
+	cc.moveQueue(reason)
 	cc.endIfUnused()
 }
 

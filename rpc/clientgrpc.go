@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
@@ -34,6 +33,8 @@ type grpcClient struct {
 	pending    atomic.Int64    // calls and streams
 	life       context.Context // of the client
 	endLife    context.CancelFunc
+	use        context.Context // of its connections, which their last call may outlast a little
+	endUse     context.CancelFunc
 }
 
 // newGRPCClient returns a client with the options of base, which makes
@@ -55,18 +56,25 @@ func newGRPCClient(base *clientCore) *grpcClient {
 				ctx, cancel = context.WithTimeout(ctx, d)
 				defer cancel()
 			}
-			return base.opt.dial(ctx, base.network, base.address)
+			c, err := base.opt.dial(ctx, base.network, base.address)
+			if err != nil {
+				return nil, err
+			}
+			return newGRPCConn(g, base.gather(c)), nil
 		},
 		TLS: base.opt.tls, HTTP2: true, HandshakeTime: base.opt.dialTimeout,
 	})
 	g.life, g.endLife = context.WithCancel(context.Background())
+	g.use, g.endUse = context.WithCancel(context.Background())
 	return g
 }
 
 // close ends the calls and streams, and the connections with them.
 func (g *grpcClient) close() {
 	g.endLife()
-	g.transport.CloseIdleConnections()
+	if g.pending.Load() == 0 {
+		g.endUse()
+	}
 }
 
 // enter counts a call or stream, until leave, unless there are too many.
@@ -84,7 +92,7 @@ func (g *grpcClient) enter(method string) error {
 // leave ends the count. The connections of a closed client go with its last call.
 func (g *grpcClient) leave() {
 	if g.pending.Add(-1) == 0 && g.life.Err() != nil {
-		g.transport.CloseIdleConnections()
+		g.endUse()
 	}
 }
 
@@ -127,9 +135,8 @@ func (g *grpcClient) invoke(ctx context.Context, call *MessageCall) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(g.life, cancel)()
-	var connected atomic.Bool
-	traced := httptrace.WithClientTrace(inner, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
-	r, err := g.encode(traced, call)
+	var sent grpcSent
+	r, err := g.encode(sent.trace(inner), call)
 	if err != nil {
 		return &Error{Stage: StageEncode, Method: call.Method, Err: err}
 	}
@@ -138,7 +145,7 @@ func (g *grpcClient) invoke(ctx context.Context, call *MessageCall) error {
 		defer reply.Body.Close()
 		err = g.read(ctx, reply, call)
 	}
-	return g.failure(ctx, call.Method, connected.Load(), err)
+	return g.failure(ctx, call.Method, sent.maybe(), err)
 }
 
 // encode returns the request of a call. Its body is not used again, because
@@ -248,7 +255,7 @@ func (g *grpcClient) read(ctx context.Context, reply *http.Response, call *Messa
 // readReply decompresses the reply, if it is compressed, and hands it to the caller.
 func (g *grpcClient) readReply(m Message, compressed bool, packing trpc.Compression, call *MessageCall) (err error) {
 	if compressed {
-		if m.Body, err = unpackGRPC(&g.compressor, m.Body, packing, g.base.opt.maxFrame); err != nil {
+		if m.Body, err = unpackGRPC(&g.compressor, m.Body, packing, g.base.opt.unpacked(g.base.opt.maxFrame)); err != nil {
 			return err
 		}
 	}

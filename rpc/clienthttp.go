@@ -31,12 +31,13 @@ func (c *clientCore) dialTLS(ctx context.Context) (net.Conn, error) {
 		config = config.Clone()
 		config.ServerName = host
 	}
-	secured := tls.Client(nc, config)
+	under := &watched{Conn: nc}
+	secured := tls.Client(under, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		nc.Close()
 		return nil, handshakeError(err)
 	}
-	return &clientTLS{secured}, nil
+	return &clientTLS{secured, under}, nil
 }
 
 // handshakeError says what has failed, and when it is that the server does not speak TLS.
@@ -46,15 +47,6 @@ func handshakeError(err error) error {
 		return fmt.Errorf("TLS handshake: the server does not speak TLS: %w", err)
 	}
 	return fmt.Errorf("TLS handshake: %w", err)
-}
-
-// clientTLS is a connection that does not hold up who closes it.
-type clientTLS struct{ *tls.Conn }
-
-// Close says goodbye, for which a server that reads no more has five seconds, on a goroutine.
-func (c *clientTLS) Close() error {
-	go c.Conn.Close()
-	return nil
 }
 
 // newHTTP makes the client one of HTTP.
@@ -69,7 +61,11 @@ func (c *Client) newHTTP() (err error) {
 				ctx, cancel = context.WithTimeout(ctx, c.opt.dialTimeout)
 				defer cancel()
 			}
-			return c.opt.dial(ctx, c.network, c.address)
+			nc, err := c.opt.dial(ctx, c.network, c.address)
+			if err != nil || !c.opt.http2 {
+				return nc, err
+			}
+			return c.gather(nc), nil
 		},
 		TLS: c.opt.tls, HTTP2: c.opt.http2, MaxReply: c.opt.maxFrame, HandshakeTime: c.opt.dialTimeout,
 	})

@@ -13,10 +13,11 @@ import (
 func (c *Client) deliver(cc *clientConn, frame []byte, block *transport.Block) (taken bool, err error) {
 	f := form{dialect: c.opt.form.dialect}
 	var h heads
-	message, err := f.open(frame, &h, &c.transformer, c.opt.maxFrame)
+	message, err := f.open(frame, &h, &c.transformer, &c.opt.shared)
 	if err != nil {
 		return false, err
 	}
+	cc.hear(&h)
 	if h.closing() {
 		cc.leaveAlone()
 		if f.dialect == transport.TTHeader && f.sequence == 0 {

@@ -28,7 +28,7 @@ func within(t *testing.T, d time.Duration) *callctx.Context {
 
 func TestEachCallOfAConnectionEndsAtItsOwnTime(t *testing.T) {
 	method, started, release := blocked()
-	_, address := listen(t, []rpc.Method{method, echo}, rpc.Workers(16)) // the handlers of calls that are given up stay
+	_, address := listen(t, []rpc.Method{method, echo}, rpc.Workers(64)) // the handlers of calls that are given up stay
 	client := dial(t, "tcp", address, rpc.THeader(header.None))          // whose replies come in any order
 	var all sync.WaitGroup
 	all.Go(func() {
@@ -37,17 +37,28 @@ func TestEachCallOfAConnectionEndsAtItsOwnTime(t *testing.T) {
 		}
 	})
 	receive(t, "the call with time runs", started)
-	var short sync.WaitGroup
-	for _, d := range []time.Duration{30, 10, 20} { // the timer was set for a later one, each time but the last
-		short.Go(func() {
-			_, err := invoke(within(t, d*time.Millisecond), client, "blocked", "")
+	err := sentInTime(func(unit time.Duration) error {
+		var short sync.WaitGroup
+		failures := make(chan error, 3)
+		for _, n := range []time.Duration{3, 1, 2} { // the timer was set for a later one, each time but the last
+			short.Go(func() {
+				_, err := invoke(within(t, n*unit), client, "blocked", "")
+				failures <- err
+			})
+		}
+		short.Wait()
+		close(failures)
+		var last error
+		for err := range failures {
 			var e *rpc.Error
-			if !errors.As(err, &e) || e.Stage != rpc.StageWait || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a call of %d ms: %v", d, err)
+			if last = err; !errors.As(err, &e) || !e.Sent {
+				break // its connection was one too many that said nothing, and there was no time for another
 			}
-		})
-	}
-	short.Wait()
+			wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
+		}
+		return last
+	})
+	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 	if got, err := invoke(within(t, time.Hour), client, "echo", "beside"); err != nil || got != "beside" {
 		t.Errorf("a call beside them: %q, %v", got, err)
 	}

@@ -14,55 +14,76 @@ import (
 
 // This file holds the context that a handler gets, and what it says of its call.
 
-// callContext is the context of a call. It makes a channel only if somebody
-// asks for one, because most handlers never do.
+// callContext is the context of a call. Each call on a worker makes one, which its handler may
+// keep: so it is small, and makes a channel, or the rest, only if somebody
+// asks for it, because most handlers never do.
 type callContext struct {
 	conn       *serverConn
 	call       *serverCall // which may be another one's if its generation is not ours
 	generation uint64
 	method     *Method
-	priority   Priority
 	due        int64 // on the server's clock; 0 for none
+	priority   Priority
 	dialect    transport.Dialect
 
+	begun    bool // the handler of a future has been started
+	finished bool // answered, and interceptors told
+	closed   bool // the reply has been encoded
 	mu       sync.Mutex
 	done     chan struct{}
 	err      error
+	extras   *callExtras // nil for none
+}
+
+// callExtras are what few calls have. They are guarded by the context's mutex.
+type callExtras struct {
 	after    map[*func()]struct{} // to be called when it ends
 	ended    []func(error)        // of interceptors
-	finished bool                 // answered, and interceptors told
 	outcome  error                // the handler's, once finished
 	in       *metadata            // read from the call's headers when first asked for
 	out      []transport.Pair     // to be sent with the reply
-	closed   bool                 // the reply has been encoded
 	inner    context.Context      // that interceptors made for the handler; nil if there are none
 	declared int16                // the field of the declared exception in the reply, 0 for none
 
 	attachment []byte         // of the reply, over tRPC
-	stream     *stream.Stream // nil for a call
+	stream     *stream.Stream // nil for a call; set before anybody has the context
+}
+
+// extra returns the extras, which it makes if there are none. x.mu is held.
+func (x *callContext) extra() *callExtras {
+	if x.extras == nil {
+		x.extras = new(callExtras)
+	}
+	return x.extras
 }
 
 // contextOf returns the context of the call of that generation, or nil if it
 // has its answer.
 func (c *serverConn) contextOf(call *serverCall, generation uint64) *callContext {
-	x := &callContext{conn: c, call: call, generation: generation}
-	c.mu.Lock()
+	c.mu.Lock() // so that the call stays what it is, and nobody else makes it one
 	defer c.mu.Unlock()
 	if !call.open(generation) {
 		return nil
 	}
+	return c.workerContext(call, generation)
+}
+
+// workerContext is contextOf for the worker that is to run the call, before anybody else can ask. The
+// call may have got its answer meanwhile; its context has ended then.
+func (c *serverConn) workerContext(call *serverCall, generation uint64) *callContext {
 	if known := call.ctx.Load(); known != nil {
 		return known
 	}
-	x.method, x.priority, x.dialect, x.due = call.method, call.priority, call.form.dialect, call.due
+	x := &callContext{
+		conn: c, call: call, generation: generation,
+		method: call.method, priority: call.priority, dialect: call.form.dialect, due: call.due,
+	}
 	if call.timeout > 0 { // what the client waits for, not what it is given beyond
 		x.due = call.arrived + int64(call.timeout)
 	}
 	call.ctx.Store(x)
-	switch {
-	case c.gone:
-		x.end(context.Canceled)
-	case !call.open(generation): // whoever answered it has not seen x
+	// Who ends the call or the connection first says so and then looks for a context.
+	if c.gone.Load() && !c.outlives(call) || !call.open(generation) {
 		x.end(context.Canceled)
 	}
 	return x
@@ -117,15 +138,16 @@ func (x *callContext) AfterFunc(f func()) (stop func() bool) {
 		go f()
 		return func() bool { return false }
 	}
-	if x.after == nil {
-		x.after = map[*func()]struct{}{}
+	e := x.extra()
+	if e.after == nil {
+		e.after = map[*func()]struct{}{}
 	}
-	x.after[&f] = struct{}{}
+	e.after[&f] = struct{}{}
 	return func() bool {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		_, waits := x.after[&f]
-		delete(x.after, &f)
+		_, waits := e.after[&f]
+		delete(e.after, &f)
 		return waits
 	}
 }
@@ -133,7 +155,12 @@ func (x *callContext) AfterFunc(f func()) (stop func() bool) {
 // end ends the context, unless it has ended.
 func (x *callContext) end(reason error) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
+	x.endLocked(reason)
+	x.mu.Unlock()
+}
+
+// endLocked is end where x.mu is held.
+func (x *callContext) endLocked(reason error) {
 	if x.err != nil {
 		return
 	}
@@ -141,10 +168,12 @@ func (x *callContext) end(reason error) {
 	if x.done != nil {
 		close(x.done)
 	}
-	for f := range x.after {
-		go (*f)()
+	if e := x.extras; e != nil {
+		for f := range e.after {
+			go (*f)()
+		}
+		e.after = nil
 	}
-	x.after = nil
 }
 
 // finish ends the context of a call that has been answered, and tells the
@@ -154,10 +183,16 @@ func (x *callContext) finish(err error) {
 	if err == context.DeadlineExceeded {
 		reason = err
 	}
-	x.end(reason)
+	var ended []func(error)
 	x.mu.Lock()
-	ended := x.ended
-	x.ended, x.finished, x.outcome = nil, true, err
+	x.endLocked(reason)
+	x.finished = true
+	if err != nil {
+		x.extra().outcome = err
+	}
+	if e := x.extras; e != nil {
+		ended, e.ended = e.ended, nil
+	}
 	x.mu.Unlock()
 	for i := len(ended) - 1; i >= 0; i-- {
 		x.tell(ended[i], err)
@@ -203,11 +238,21 @@ func (i CallInfo) Known() bool { return !i.x.method.unknown }
 func (i CallInfo) Declared() (field int16, ok bool) {
 	i.x.mu.Lock()
 	defer i.x.mu.Unlock()
-	return i.x.declared, i.x.declared != 0
+	if e := i.x.extras; e != nil {
+		return e.declared, e.declared != 0
+	}
+	return 0, false
 }
 
 // Stream returns the stream of a method that streams, nil for a call.
-func (i CallInfo) Stream() *stream.Stream { return i.x.stream }
+func (i CallInfo) Stream() *stream.Stream {
+	i.x.mu.Lock()
+	defer i.x.mu.Unlock()
+	if i.x.extras == nil {
+		return nil
+	}
+	return i.x.extras.stream
+}
 
 // Remote returns the client's address.
 func (i CallInfo) Remote() net.Addr { return i.x.conn.remote }
@@ -245,12 +290,15 @@ type Interceptor func(ctx context.Context, call CallInfo) (inner context.Context
 func (x *callContext) whenFinished(ended func(error)) {
 	x.mu.Lock()
 	finished := x.finished
+	var outcome error
 	if !finished {
-		x.ended = append(x.ended, ended)
+		x.extra().ended = append(x.extra().ended, ended)
+	} else if x.extras != nil {
+		outcome = x.extras.outcome
 	}
 	x.mu.Unlock()
 	if finished {
-		x.tell(ended, x.outcome)
+		x.tell(ended, outcome)
 	}
 }
 
@@ -263,7 +311,7 @@ func (x *callContext) noteField(f *form, result []byte) {
 	}
 	if ok {
 		x.mu.Lock()
-		x.declared = id
+		x.extra().declared = id
 		x.mu.Unlock()
 	}
 }
@@ -287,7 +335,7 @@ func (s *Server) interceptFrom(ctx context.Context, x *callContext) (context.Con
 	}
 	if len(s.opt.interceptors) > 0 {
 		x.mu.Lock()
-		x.inner = ctx
+		x.extra().inner = ctx
 		x.mu.Unlock()
 	}
 	return ctx, nil

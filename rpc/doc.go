@@ -56,10 +56,40 @@
 //
 // Frames, connections, calls in flight and times are bounded by options with
 // defaults that are safe on an open port; no memory is reserved for a length
-// that a peer merely claims.
+// that a peer merely claims. A call that is not served is told why, with the type of its [ApplicationException] and, where the
+// dialect has headers, fbthrift's code in the header "ex". [Server.Stats] counts it in Refused:
 //
-// A call that is not served is told why, with fbthrift's codes; the options from
-// [Overloaded] to [AdaptiveConcurrency] say when, [Server.Stats] how often.
+//	limit                option                   default    the call gets           ex   in Refused
+//	user's function      Overloaded               none       LoadShedding            22   overload
+//	calls in flight      MaxInFlight              65,536     LoadShedding            1    in_flight
+//	the same, by latency AdaptiveConcurrency      off        LoadShedding            1    concurrency
+//	calls per second     MaxRate                  none       LoadShedding            1    rate
+//	calls that wait      MaxQueue                 65,536     LoadShedding            22   queue_full
+//	time in the queue    QueueTimeout             1 s        Timeout                 15   queue_time
+//	a queue that stands  CoDel                    off        LoadShedding            22   delay
+//	time in all          TaskExpiry, Expiry       5 s        Timeout                 2    expired
+//	connections          MaxConnections           10,000     LoadShedding            1    connections
+//	a message            MaxFrameSize             16 MiB     ProtocolError           28   message
+//	when decompressed    MaxDecompressedSize      16 MiB     ProtocolError           28   message
+//	its headers          MaxHeaderSize            64 KiB     ProtocolError           28   message
+//	a reply              MaxFrameSize             16 MiB     InternalError           17
+//	no such method                                           UnknownMethod           25   method
+//	the server stops     Grace                    3 s        InternalError           5    stopping
+//	TLS is required      TLS                      off        UnsupportedClientType   28   insecure
+//
+// What has nobody to tell ends the connection, or lets it wait, and is counted by itself:
+//
+//	limit                option                   default         then                      in Stats
+//	message arrives      ReadTimeout              1 min           the connection ends       Late
+//	client reads         WriteTimeout             1 min           the connection ends       SlowClients
+//	nothing happens      IdleTimeout              off             the connection ends       Idle
+//	connection's age     MaxConnectionAge         off             the connection ends       Aged
+//	of one connection    MaxInFlightPerConn       2,000, 16 MiB   it is not read meanwhile  Paused
+//	of all together      MaxMemory                1 GiB           it is not read meanwhile  Paused
+//	an unknown dialect                                            the connection ends       UnknownDialect
+//
+// Over HTTP what holds no message, or too large a one, has a status and a problem document instead; over gRPC and
+// tRPC codes of theirs stand for the types.
 //
 // The package must not know IDL, how HTTP is spoken or how a struct is encoded. What handlers
 // and callers on bytes see is the binary protocol; structs of the compact one are rewritten on the way.

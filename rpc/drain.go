@@ -144,12 +144,12 @@ const farewellTime = time.Second
 // answered, and those of the farewell. c.mu is held.
 func (c *serverConn) retire() {
 	c.until = 0
-	if c.form.hasHeaders() && !c.aged.Load() {
-		c.aged.Store(true)
+	if told := c.aged.Swap(true); c.form.hasHeaders() && !told {
 		c.until = c.srv.clock() + int64(farewellTime)
 		c.announce()
 		return
 	}
+	c.srv.counts.aged.Add(1)
 	c.draining = true
 	c.finish()
 }
@@ -162,11 +162,14 @@ func (c *serverConn) drain() {
 	if c.streams != nil {
 		go c.streams.Leave(c.srv.opt.quiet)
 	}
-	if c.handed { // its replies say so
+	if c.handed { // answers over HTTP/1.1 say so
+		if c.web != nil && c.web.http2 != nil {
+			c.web.http2.leave()
+		}
 		return
 	}
 	c.told = c.srv.clock()
-	c.leaving.Store(true)
+	c.leaving.Store(true) // which handOver heeds
 	c.draining = c.draining || c.refuse
 	// Replies in order wait for slow calls anyway. What takes others is not held up by them.
 	c.parting = !c.outOfOrder
@@ -233,10 +236,10 @@ func (c *serverConn) finish() {
 	}
 	c.finished = true
 	c.room.Broadcast()
-	if !c.gone && c.closeWrite() {
+	if !c.gone.Load() && !c.mute && c.closeWrite() {
 		c.sock.nc.SetReadDeadline(time.Now().Add(lingerTime))
 	} else {
-		c.gone = true
+		c.gone.Store(true)
 		c.sock.close()
 	}
 	c.end()

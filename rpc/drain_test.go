@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -27,22 +28,25 @@ const brief = 200 * time.Millisecond
 
 func TestAServerThatStopsServesUntilTheClientIsQuiet(t *testing.T) {
 	bothFramings(t, func(t *testing.T, framed bool) {
-		server, address := listen(t, []rpc.Method{echo}, rpc.Grace(forever, time.Second))
-		p := connect(t, address, framed)
-		p.send(p.call("echo", 1, "before"))
-		p.want(1, "before")
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Shutdown(t.Context()) }()
-		eventually(t, "the server leaves", func() bool { return rpc.Leaving(server) })
-		for seq := range int32(5) {
-			p.send(p.call("echo", seq+2, "meanwhile"))
-			p.want(seq+2, "meanwhile")
-		}
-		p.wantClosed()
-		p.Close()
-		if err := receive(t, "Shutdown returns", stopped); err != nil {
-			t.Error(err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			server, l := listenInBubble(t, []rpc.Method{echo}, rpc.Grace(forever, time.Second))
+			p := connectInBubble(t, l, framed)
+			p.send(p.call("echo", 1, "before"))
+			p.want(1, "before")
+			stopped := make(chan error, 1)
+			go func() { stopped <- server.Shutdown(t.Context()) }()
+			eventually(t, "the server leaves", func() bool { return rpc.Leaving(server) })
+			for seq := range int32(5) {
+				time.Sleep(900 * time.Millisecond)
+				p.send(p.call("echo", seq+2, "meanwhile"))
+				p.want(seq+2, "meanwhile")
+			}
+			p.wantClosed()
+			p.Close()
+			if err := receive(t, "Shutdown returns", stopped); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }
 
@@ -93,7 +97,7 @@ func TestCallsInTheSystemsBufferAreAnsweredBeforeTheEnd(t *testing.T) {
 // Connections that a listener has taken before the server stopped, and whose
 // first call comes afterwards, are served.
 func TestConnectionsThatWaitAtAStoppingServerAreServed(t *testing.T) {
-	server := rpc.NewServer(rpc.Grace(forever, forever))
+	server := newServer(rpc.Grace(forever, forever))
 	if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{echo}}); err != nil {
 		t.Fatal(err)
 	}
@@ -199,8 +203,10 @@ func takeTurns(t *testing.T, turns *turns, client rpc.Caller) {
 		})
 	}
 	for range 5 {
-		want := calls.Load() + 200
-		eventually(t, "calls go on", func() bool { return calls.Load() > want || failed.Load() > 0 })
+		for range 10 {
+			want := calls.Load() + 20
+			eventually(t, "calls go on", func() bool { return calls.Load() > want || failed.Load() > 0 })
+		}
 		turns.next(t)
 	}
 	close(end)

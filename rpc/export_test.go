@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport"
@@ -41,8 +42,24 @@ func Draining(s *Server) bool {
 // Leaving reports whether s has told every open connection that it stops, as
 // far as that can be told.
 func Leaving(s *Server) bool {
-	conns := s.open()
-	return s.stopping.Load() && !slices.ContainsFunc(conns, func(c *serverConn) bool { return !c.leaving.Load() })
+	return s.stopping.Load() && !slices.ContainsFunc(s.open(), func(c *serverConn) bool {
+		c.mu.Lock() // drain has more to do once leaving is set
+		defer c.mu.Unlock()
+		return !c.leaving.Load()
+	})
+}
+
+// Old returns the number of open connections that s leaves for their age.
+func Old(s *Server) int {
+	n := 0
+	for _, c := range s.open() {
+		c.mu.Lock()
+		if c.aged.Load() || c.draining {
+			n++
+		}
+		c.mu.Unlock()
+	}
+	return n
 }
 
 // Completed returns the number of replies of s that are complete and not written.
@@ -136,11 +153,12 @@ func Holding(s *Server) bool {
 // nowhere is the connection of a stream that sends nothing.
 type nowhere struct{}
 
-func (nowhere) newFrame() *buffer         { return &buffer{} }
-func (nowhere) dropFrame(*buffer)         {}
-func (nowhere) queueFrame(*buffer) bool   { return false }
-func (nowhere) writable() <-chan struct{} { return nil }
-func (nowhere) forgetStream(*trpcWire)    {}
+func (nowhere) newFrame() *buffer          { return &buffer{} }
+func (nowhere) dropFrame(*buffer)          {}
+func (nowhere) blockPool() *transport.Pool { return new(transport.Pool) }
+func (nowhere) queueFrame(*buffer) bool    { return false }
+func (nowhere) writable() <-chan struct{}  { return nil }
+func (nowhere) forgetStream(*trpcWire)     {}
 
 // KeepsBlock reports whether a message of size bytes that waits in a stream over
 // tRPC is a view of what was read.
@@ -164,4 +182,24 @@ func (c *clientCore) queued() int {
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	return len(cc.queue)
+}
+
+// RestAfter makes connections of s rest that have had no call for d, before there are any.
+func RestAfter(s *Server, d time.Duration) {
+	s.rests.mu.Lock()
+	defer s.rests.mu.Unlock()
+	s.rests.interval = d
+}
+
+// Resting returns the number of open connections of s that rest.
+func Resting(s *Server) int {
+	n := 0
+	for _, c := range s.open() {
+		c.mu.Lock()
+		if c.turns > 0 && !c.restless && !c.resting {
+			n++
+		}
+		c.mu.Unlock()
+	}
+	return n
 }

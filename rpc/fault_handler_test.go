@@ -176,7 +176,7 @@ func TestStuckHandlersHarmNobodyElse(t *testing.T) {
 		<-release
 		return append(dst, args...), nil
 	})
-	stuck.Expiry = 300 * time.Millisecond
+	stuck.Expiry = time.Second
 	urgent := raw("urgent", echo.Serve)
 	urgent.Priority = rpc.High
 	server, address := host(t, []rpc.Method{inline, stuck, urgent}, rpc.Workers(8), rpc.MaxQueue(100))
@@ -188,15 +188,20 @@ func TestStuckHandlersHarmNobodyElse(t *testing.T) {
 		client := dial(t, "tcp", address, rpc.TTHeader())
 		for range 60 {
 			wg.Go(func() {
-				_, err := invoke(t.Context(), client, "stuck", "")
-				var e *rpc.ApplicationException
-				switch {
-				case errors.As(err, &e) && e.Type == rpc.Timeout:
-					timeouts.Add(1)
-				case errors.As(err, &e) && e.Type == rpc.LoadShedding:
-					sheds.Add(1)
-				default:
-					t.Errorf("a stuck call: %v", err)
+				// More than 8 workers and 100 places in the queue take, until that has been seen.
+				for end := time.Now().Add(3 * patience); time.Now().Before(end) && (timeouts.Load() < 100 || sheds.Load() < 100); {
+					_, err := invoke(t.Context(), client, "stuck", "")
+					var e *rpc.ApplicationException
+					switch {
+					case errors.As(err, &e) && e.Type == rpc.Timeout:
+						timeouts.Add(1)
+					case errors.As(err, &e) && e.Type == rpc.LoadShedding:
+						sheds.Add(1)
+						time.Sleep(time.Millisecond)
+					default:
+						t.Errorf("a stuck call: %v", err)
+						return
+					}
 				}
 			})
 		}
@@ -211,9 +216,7 @@ func TestStuckHandlersHarmNobodyElse(t *testing.T) {
 		t.Errorf("a call of higher priority: %q, %v", got, err)
 	}
 	// The stuck ones, what serves the connections of this test, and what looks after time.
-	if n := runtime.NumGoroutine() - before; n > 8+8+3*5+5 {
-		t.Errorf("%d goroutines more", n)
-	}
+	eventually(t, "there are few goroutines", func() bool { return runtime.NumGoroutine()-before <= 8+8+3*5+5 })
 	close(release)
 	eventually(t, "the workers are free", func() bool {
 		_, err := invoke(t.Context(), client, "stuck", "")

@@ -192,7 +192,7 @@ func TestGarbageFromWebClientsHarmsNobody(t *testing.T) {
 
 // Requests that claim to be large, or never end.
 func TestWebClientsCostWhatTheySend(t *testing.T) {
-	server, address, _ := web(t, rpc.ReadTimeout(2*time.Second))
+	server, address, _ := web(t, rpc.ReadTimeout(patience))
 	served := bystanders(t, address)
 	before := memory()
 	const clients = 100

@@ -3,11 +3,11 @@ package rpc_test
 import (
 	"bytes"
 	"context"
-	"io"
 	"net"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,11 +29,16 @@ func memory() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// wantMemory fails the test if more than limit bytes are in use than before.
+// wantMemory fails the test if more than limit bytes stay in use than before. What handlers
+// leave behind while the collector runs is in use for once, and not the next time.
 func wantMemory(t *testing.T, what string, before, limit int64) {
 	t.Helper()
-	if grown := memory() - before; grown > limit {
-		t.Errorf("%s: %d KiB more than before, want at most %d", what, grown>>10, limit>>10)
+	grown := memory() - before
+	for end := time.Now().Add(patience); grown > limit; grown = memory() - before {
+		if time.Now().After(end) {
+			t.Errorf("%s: %d KiB more than before, want at most %d", what, grown>>10, limit>>10)
+			return
+		}
 	}
 }
 
@@ -208,12 +213,13 @@ func TestBombsCostABoundedAmount(t *testing.T) {
 			}
 			message = nil
 			before := memory()
-			const clients, each = 16, 10
+			const clients, each = 16, 10 // at least
 			var wg sync.WaitGroup
+			var measured atomic.Bool
 			for range clients {
 				p := connect(t, address, true)
 				wg.Go(func() {
-					for range each {
+					for n := 0; n < each || !measured.Load(); n++ {
 						p.send(bomb)
 						f, m := p.headerReply()
 						if r := parseReply(m); f.SequenceID != 1 || r.t != thriftwire.Exception || r.exception != rpc.ProtocolError {
@@ -231,8 +237,9 @@ func TestBombsCostABoundedAmount(t *testing.T) {
 				wantMemory(t, "16 clients that send bombs", before, clients*12*limit)
 				time.Sleep(5 * time.Millisecond)
 			}
+			measured.Store(true)
 			wg.Wait()
-			wantMemory(t, "after 160 bombs of 16 MiB", before, clients*2*limit)
+			wantMemory(t, "after the bombs of 16 MiB", before, clients*2*limit)
 		})
 	}
 	served()
@@ -248,11 +255,12 @@ func TestMemoryIsFlat(t *testing.T) {
 			defer c.Close()
 			go func() {
 				for range 200 {
+					c.SetWriteDeadline(time.Now().Add(patience))
 					c.Write(e.request)
 				}
 			}()
-			if n, err := io.CopyN(io.Discard, c, int64(200*len(e.reply))); err != nil {
-				t.Fatalf("%d bytes of replies, %v", n, err)
+			for range 200 {
+				e.wantReply(t, c)
 			}
 		}
 		round()

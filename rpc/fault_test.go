@@ -141,6 +141,7 @@ func open(t testing.TB, address string) *net.TCPConn {
 // wantReply reads the reply of an exchange.
 func (e exchange) wantReply(t *testing.T, c net.Conn) {
 	t.Helper()
+	c.SetReadDeadline(time.Now().Add(patience))
 	got := make([]byte, len(e.reply))
 	if n, err := io.ReadFull(c, got); err != nil || !bytes.Equal(got, e.reply) {
 		t.Errorf("reply % x, %v\nwant % x", got[:n], err, e.reply)
@@ -322,7 +323,7 @@ func TestAStormOfConnectionsHarmsNobody(t *testing.T) {
 // A half-open connection: the client's machine is gone, so nothing arrives
 // any more, not even an end, and what is written is lost in buffers.
 func TestHalfOpenConnectionsEndWhenTheyAreIdle(t *testing.T) {
-	server, address := host(t, []rpc.Method{echo}, rpc.IdleTimeout(200*time.Millisecond), rpc.ReadTimeout(200*time.Millisecond))
+	server, address := host(t, []rpc.Method{echo}, rpc.IdleTimeout(2*time.Second), rpc.ReadTimeout(200*time.Millisecond)) // which no bystander reaches
 	served := bystanders(t, address)
 	e := record(t, address, nil, "echo", "x")
 	l := &halfOpen{conns: make(chan net.Conn, 30), closed: make(chan struct{})}

@@ -79,6 +79,11 @@ func (f *form) hasHeaders() bool {
 	return f.dialect == transport.Header || f.dialect == transport.TTHeader
 }
 
+// oneway tells whether the headers say that a call has no reply.
+func (f *form) oneway() bool {
+	return f.dialect == transport.Header && f.sequence == header.OnewaySequence
+}
+
 // carriesPairs tells whether keys and values travel beside a message.
 func (f *form) carriesPairs() bool {
 	return f.hasHeaders() || f.dialect == transport.HTTP || f.dialect == transport.TRPC || f.dialect == transport.GRPC
@@ -111,22 +116,24 @@ func (f *form) scanner(limit int) scanner {
 // open returns the message in a frame, and notes how it travelled and its headers. An
 // [*ApplicationException] says why the message cannot be read though the
 // stream goes on; another error is about the stream.
-func (f *form) open(frame []byte, h *heads, x *header.Transformer, limit int) (message []byte, err error) {
+func (f *form) open(frame []byte, h *heads, x *header.Transformer, o *shared) (message []byte, err error) {
+	limit := o.maxFrame
 	switch f.dialect {
 	case transport.Header:
-		message, err = f.openHeader(frame, h, x, limit)
+		message, err = f.openHeader(frame, h, x, o.unpacked(limit))
 	case transport.TTHeader:
 		message, err = f.openTTHeader(frame, h)
 	default:
 		return frame, nil // the scanner knows the limit
 	}
-	if err == nil && len(message) > limit {
+	if err == nil && f.transform == header.None && len(message) > limit {
 		err = exceptionf(ProtocolError, "message of %d bytes exceeds the limit of %d", len(message), limit)
 	}
 	return message, err
 }
 
-func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit int) ([]byte, error) {
+// openHeader is open for THeader; a compressed message may hold unpacked bytes.
+func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, unpacked int) ([]byte, error) {
 	var h header.Frame
 	if err := h.Parse(frame); err != nil {
 		return nil, err
@@ -142,7 +149,7 @@ func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit 
 	if len(h.Transforms) == 0 {
 		return h.Payload, nil
 	}
-	message, err := x.Undo(nil, &h, limit)
+	message, err := x.Undo(nil, &h, unpacked)
 	var fault *diag.Fault
 	switch {
 	case err == nil:
@@ -152,6 +159,39 @@ func (f *form) openHeader(frame []byte, to *heads, x *header.Transformer, limit 
 		return nil, &ApplicationException{Type: InvalidTransform, Message: fault.Detail}
 	}
 	return nil, &ApplicationException{Type: ProtocolError, Message: err.Error()}
+}
+
+// peek reads the headers of a frame that exceeds the limit, as far as a reply needs them, and returns what has
+// arrived of its message, nil if it is compressed. It reports false if the headers have not arrived whole.
+func (f *form) peek(frame []byte) (message []byte, ok bool) {
+	if f.dialect == transport.TTHeader {
+		var h ttheader.Frame
+		if h.Parse(frame) != nil {
+			return nil, false
+		}
+		f.flags, f.sequence = h.Flags, h.SequenceID
+		b := h.Payload
+		if n := framed.HeaderSize; len(b) > n && b[0]&0x80 == 0 {
+			f.inner = true
+			b = b[n:]
+		}
+		return b, true
+	}
+	var h header.Frame
+	if h.Parse(frame) != nil {
+		return nil, false
+	}
+	f.flags, f.sequence = h.Flags, h.SequenceID
+	if len(h.Transforms) == 0 {
+		return h.Payload, true
+	}
+	if h.Protocol == header.Compact {
+		f.protocol = compact.FBThrift // the message cannot say in which dialect it is
+	}
+	if t := h.Transforms[0]; t.Supported() {
+		f.transform = t
+	}
+	return nil, true
 }
 
 // checkHead refuses a message with too large headers.
@@ -214,36 +254,45 @@ func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32,
 	case transport.Framed, transport.FramedCompact:
 		b = append(b, 0, 0, 0, 0) // finish writes the length
 	case transport.Header:
-		o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform, Headers: h.pairs}
-		if f.protocol != 0 {
-			o.Protocol = header.Compact
-		}
-		out, err := o.Append(b)
-		if err != nil {
-			o.Headers = nil
-			out, _ = o.Append(b)
-		}
-		b = out
+		b = f.beginHeader(b, h)
 	case transport.TTHeader:
-		o := ttheader.Outgoing{Flags: f.flags, SequenceID: f.sequence, Strings: h.pairs, Ints: h.ints}
-		if f.protocol != 0 {
-			o.Protocol = ttheader.Compact
-		}
-		out, err := o.Append(b)
-		if err != nil {
-			o.Strings, o.Ints = nil, nil
-			out, _ = o.Append(b)
-		}
-		b = out
-		if f.inner {
-			b = append(b, 0, 0, 0, 0)
-		}
+		b = f.beginTTHeader(b, h)
 	}
 	message = len(b)
 	if f.protocol != 0 {
 		return f.protocol.AppendMessage(b, t, name, seq), message
 	}
 	return thriftwire.AppendMessage(b, t, name, seq), message
+}
+
+func (f *form) beginHeader(b []byte, h outHeads) []byte {
+	o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform, Headers: h.pairs}
+	if f.protocol != 0 {
+		o.Protocol = header.Compact
+	}
+	out, err := o.Append(b)
+	if err != nil {
+		o.Headers = nil
+		out, _ = o.Append(b)
+	}
+	return out
+}
+
+func (f *form) beginTTHeader(b []byte, h outHeads) []byte {
+	var o ttheader.Outgoing // a literal would be made elsewhere and copied, by loads wider than the stores before, which wait
+	o.Flags, o.SequenceID, o.Strings, o.Ints = f.flags, f.sequence, h.pairs, h.ints
+	if f.protocol != 0 {
+		o.Protocol = ttheader.Compact
+	}
+	out, err := o.Append(b)
+	if err != nil {
+		o.Strings, o.Ints = nil, nil
+		out, _ = o.Append(b)
+	}
+	if f.inner {
+		out = append(out, 0, 0, 0, 0)
+	}
+	return out
 }
 
 // outHeads are the headers of a message to send.

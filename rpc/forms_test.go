@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -207,32 +208,39 @@ func TestManyMayRaceToAnswer(t *testing.T) {
 }
 
 func TestAHandlerThatNeverAnswersIsAnsweredFor(t *testing.T) {
+	for name, opts := range map[string][]rpc.ClientOption{"framed": nil, "TTHeader": {rpc.TTHeader()}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { neverAnswered(t, opts) })
+		})
+	}
+}
+
+// neverAnswered makes calls in a bubble that are not answered.
+func neverAnswered(t *testing.T, opts []rpc.ClientOption) {
 	kept := make(chan rpc.Responder, 3)
 	forget := rpc.Method{Name: "forget", Callback: func(_ []byte, r rpc.Responder) { kept <- r }}
 	promise := rpc.Method{Name: "promise", Future: func(_ context.Context, _ []byte, r rpc.Responder) { kept <- r }}
-	for _, opts := range [][]rpc.ClientOption{nil, {rpc.TTHeader()}} {
-		server, address := listen(t, []rpc.Method{forget, promise, echo}, rpc.TaskExpiry(20*time.Millisecond))
-		client := dial(t, "tcp", address, opts...)
-		for _, method := range []string{"forget", "promise"} {
-			_, err := invoke(t.Context(), client, method, "")
-			var e *rpc.ApplicationException
-			if !errors.As(err, &e) || e.Type != rpc.Timeout {
-				t.Errorf("%s: %v", method, err)
-			}
-			late := receive(t, "the handler has run", kept)
-			if late.Reply([]byte{0}) {
-				t.Error("a late answer counts")
-			}
-			if got, err := invoke(t.Context(), client, "echo", "alive"); err != nil || got != "alive" {
-				t.Errorf("afterwards: %q, %v", got, err)
-			}
+	server, l := listenInBubble(t, []rpc.Method{forget, promise, echo}, rpc.TaskExpiry(20*time.Millisecond))
+	client := dialInBubble(t, l, opts...)
+	for _, method := range []string{"forget", "promise"} {
+		_, err := invoke(t.Context(), client, method, "")
+		var e *rpc.ApplicationException
+		if !errors.As(err, &e) || e.Type != rpc.Timeout {
+			t.Errorf("%s: %v", method, err)
 		}
-		if s := server.Stats(); s.Refused[rpc.RefusedExpired] != 2 || s.SecondReplies != 0 {
-			t.Errorf("%+v", s)
+		late := receive(t, "the handler has run", kept)
+		if late.Reply([]byte{0}) {
+			t.Error("a late answer counts")
 		}
-		// A client may have a reply before the server notes that it is written.
-		eventually(t, "no memory is held", func() bool { return server.Stats().Memory == 0 })
+		if got, err := invoke(t.Context(), client, "echo", "alive"); err != nil || got != "alive" {
+			t.Errorf("afterwards: %q, %v", got, err)
+		}
 	}
+	if s := server.Stats(); s.Refused[rpc.RefusedExpired] != 2 || s.SecondReplies != 0 {
+		t.Errorf("%+v", s)
+	}
+	// A client may have a reply before the server notes that it is written.
+	eventually(t, "no memory is held", func() bool { return server.Stats().Memory == 0 })
 }
 
 func TestAConnectionEndsThoughAHandlerNeverAnswered(t *testing.T) {
@@ -330,11 +338,10 @@ func TestRepliesBehindOneThatExpiresReachTheirClients(t *testing.T) {
 	stuck.Expiry = 5 * time.Millisecond
 	_, address := listen(t, []rpc.Method{stuck, echo})
 	defer close(release)
-	done := make(chan struct{}, 4)
-	for range cap(done) {
+	var all sync.WaitGroup
+	for range 4 {
 		p := connect(t, address, true)
-		go func() {
-			defer func() { done <- struct{}{} }()
+		all.Go(func() {
 			for round := range int32(15) {
 				b := p.call("blocked", 0, "")
 				for i := range int32(20) {
@@ -346,9 +353,7 @@ func TestRepliesBehindOneThatExpiresReachTheirClients(t *testing.T) {
 					p.want(round*20+i+1, "behind")
 				}
 			}
-		}()
+		})
 	}
-	for range cap(done) {
-		receive(t, "every reply came", done)
-	}
+	all.Wait() // for each reply there is patience
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/stream"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 )
@@ -125,9 +126,9 @@ func grpcOutcome(h http.Header) (outcome error, ok bool) {
 // grpcPairs returns the metadata in header fields. Lines of the same name are
 // one, with commas between them.
 func grpcPairs(h http.Header) ([]transport.Pair, error) {
-	own := http.Header{}
+	var own http.Header // nil for none, as in most calls
 	for name, lines := range h {
-		if len(lines) == 0 || grpc.IsReserved(name) {
+		if len(lines) == 0 || grpc.IsReserved(name) || thrifthttp.IsMechanical(name) {
 			continue
 		}
 		value := lines[0]
@@ -140,7 +141,13 @@ func grpcPairs(h http.Header) ([]transport.Pair, error) {
 		} else if len(lines) > 1 {
 			value = strings.Join(lines, ",")
 		}
+		if own == nil {
+			own = http.Header{}
+		}
 		own[name] = []string{value}
+	}
+	if own == nil {
+		return nil, nil
 	}
 	return pairsOf(own)
 }

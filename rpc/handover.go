@@ -150,6 +150,7 @@ func (c *serverConn) giveAway() bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.readDone, c.gone, c.dead, c.finished = true, true, true, true
+	c.gone.Store(true)
+	c.readDone, c.dead, c.finished = true, true, true
 	return true
 }

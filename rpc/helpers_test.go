@@ -76,6 +76,16 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// inTime tries with more and more time until that is enough for this machine.
+func inTime(t *testing.T, what string, try func(limit time.Duration) (enough bool)) {
+	t.Helper()
+	for limit := 10 * time.Millisecond; !try(limit); limit *= 2 {
+		if limit > patience {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
 // receive waits for a value.
 func receive[T any](t *testing.T, what string, c <-chan T) T {
 	t.Helper()
@@ -96,13 +106,18 @@ func raw(name string, serve func(ctx context.Context, args, dst []byte) ([]byte,
 // echo replies with its args struct.
 var echo = raw("echo", func(_ context.Context, args, dst []byte) ([]byte, error) { return append(dst, args...), nil })
 
-// listen lets a server with the methods of a service "S" serve on a TCP port.
-// Its calls have any time unless opts say otherwise, since machines that run tests are slow.
+// newServer returns a server that logs nothing, and whose calls have any time unless opts say
+// otherwise, since machines that run tests are slow.
+func newServer(opts ...rpc.ServerOption) *rpc.Server {
+	silent := rpc.Logger(slog.New(slog.DiscardHandler))
+	return rpc.NewServer(append([]rpc.ServerOption{silent, rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+}
+
+// listen lets a newServer with the methods of a service "S" serve on a TCP port.
 func listen(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
 	noLeaks(t)
-	silent := rpc.Logger(slog.New(slog.DiscardHandler))
-	server := rpc.NewServer(append([]rpc.ServerOption{silent, rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+	server := newServer(opts...)
 	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +175,14 @@ func connect(t *testing.T, address string, framed bool) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { c.Close() })
 	return &peer{t, c, framed}
+}
+
+// Read reads, and waits for patience at most.
+func (p *peer) Read(b []byte) (int, error) {
+	p.SetReadDeadline(time.Now().Add(patience))
+	return p.Conn.Read(b)
 }
 
 // textStruct is the struct {1: text}.
@@ -194,7 +214,10 @@ func (p *peer) call(name string, seq int32, text string) []byte {
 }
 
 // send writes bytes; a failure shows in what is received.
-func (p *peer) send(b []byte) { p.Conn.Write(b) }
+func (p *peer) send(b []byte) {
+	p.SetWriteDeadline(time.Now().Add(patience))
+	p.Conn.Write(b)
+}
 
 // reply is a message from the server.
 type reply struct {
@@ -209,8 +232,9 @@ func (r reply) String() string {
 	return fmt.Sprintf("%v %s #%d %q (%d)", r.t, r.name, r.seq, r.text, r.exception)
 }
 
-// receive reads a reply; io.EOF means that the server has closed the connection.
+// receive reads a reply, for which it waits with patience; io.EOF means that the server has closed the connection.
 func (p *peer) receive() (reply, error) {
+	p.SetReadDeadline(time.Now().Add(patience))
 	var b []byte
 	if p.framed {
 		var size [4]byte
@@ -269,6 +293,7 @@ func (p *peer) wantException(seq, code int32) reply {
 // wantClosed waits until the server closes the connection, without a reply.
 func (p *peer) wantClosed() {
 	p.t.Helper()
+	p.SetReadDeadline(time.Now().Add(patience))
 	if b, err := io.ReadAll(p); len(b) > 0 || isTimeout(err) {
 		p.t.Errorf("received % x, %v, want the end", b, err)
 	}

@@ -295,7 +295,7 @@ func TestRefusalsOverHTTPAreTyped(t *testing.T) {
 	for name, opts := range overHTTP() {
 		t.Run(name, func(t *testing.T) {
 			method, started, release := blocked()
-			_, address := listen(t, []rpc.Method{method}, rpc.MaxInFlight(1), rpc.TaskExpiry(100*time.Millisecond))
+			_, address := listen(t, []rpc.Method{method}, rpc.MaxInFlight(1))
 			client := dial(t, "tcp", address, opts...)
 			first := make(chan error, 1)
 			go func() {
@@ -307,8 +307,14 @@ func TestRefusalsOverHTTPAreTyped(t *testing.T) {
 			if _, err := invoke(t.Context(), client, "blocked", ""); !errors.As(err, &e) || e.Type != rpc.LoadShedding {
 				t.Errorf("the second: %v", err)
 			}
-			if err := receive(t, "the first call expires", first); !errors.As(err, &e) || e.Type != rpc.Timeout {
+			close(release)
+			if err := receive(t, "the first call is answered", first); err != nil {
 				t.Errorf("the first: %v", err)
+			}
+			stuck, _, release := blocked()
+			_, address = listen(t, []rpc.Method{stuck}, rpc.TaskExpiry(20*time.Millisecond))
+			if _, err := invoke(t.Context(), dial(t, "tcp", address, opts...), "blocked", ""); !errors.As(err, &e) || e.Type != rpc.Timeout {
+				t.Errorf("a call that expires: %v", err)
 			}
 			close(release)
 		})
@@ -378,6 +384,7 @@ func TestShutdownAnswersWhatRunsOverHTTP(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			go func() { stopped <- server.Shutdown(ctx) }()
+			eventually(t, "the server stops", server.Stopping) // which the answer then says
 			select {
 			case err := <-stopped:
 				t.Errorf("Shutdown returned %v while a call runs", err)

@@ -242,7 +242,7 @@ func (c *MessageClient) read(ctx context.Context, frame []byte, call *MessageCal
 	at := len(frame) - int(rsp.AttachmentSize)
 	body := frame[end:at]
 	if rsp.Encoding != trpc.None && len(body) > 0 {
-		if body, err = c.compressor.Decompress(nil, body, rsp.Encoding, trpcLimit(c.opt.maxFrame)); err != nil {
+		if body, err = c.compressor.Decompress(nil, body, rsp.Encoding, c.opt.unpacked(trpcLimit(c.opt.maxFrame))); err != nil {
 			return broken(err)
 		}
 	}

@@ -127,8 +127,9 @@ func (cc *clientConn) deliverStream(frame []byte, block *transport.Block) (taken
 	return w != nil && w.receive(head, frame, block), nil
 }
 
-func (cc *clientConn) newFrame() *buffer     { return cc.client.buffers.get() }
-func (cc *clientConn) dropFrame(buf *buffer) { cc.client.buffers.put(buf) }
+func (cc *clientConn) newFrame() *buffer          { return cc.client.buffers.get() }
+func (cc *clientConn) dropFrame(buf *buffer)      { cc.client.buffers.put(buf) }
+func (cc *clientConn) blockPool() *transport.Pool { return &cc.client.blocks }
 
 // queueFrame queues a frame that belongs to no call.
 func (cc *clientConn) queueFrame(buf *buffer) bool {

@@ -172,7 +172,7 @@ type metadata struct {
 // none if the call was answered before that.
 func (x *callContext) metadata() *metadata {
 	x.mu.Lock()
-	in := x.in
+	in := x.extra().in
 	x.mu.Unlock()
 	if in != nil {
 		return in
@@ -185,10 +185,10 @@ func (x *callContext) metadata() *metadata {
 	x.conn.mu.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.in == nil {
-		x.in = in
+	if x.extras.in == nil {
+		x.extras.in = in
 	}
-	return x.in
+	return x.extras.in
 }
 
 // Header returns a header of the call: one of that name, or the transient
@@ -229,13 +229,14 @@ func (i CallInfo) SetReplyHeader(key, value string) bool {
 	if i.x.closed || i.x.err != nil {
 		return false
 	}
-	for n := range i.x.out {
-		if i.x.out[n].Key == key {
-			i.x.out[n].Value = value
+	e := i.x.extra()
+	for n := range e.out {
+		if e.out[n].Key == key {
+			e.out[n].Value = value
 			return true
 		}
 	}
-	i.x.out = append(i.x.out, transport.Pair{Key: key, Value: value})
+	e.out = append(e.out, transport.Pair{Key: key, Value: value})
 	return true
 }
 
@@ -244,7 +245,10 @@ func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
 	var pairs []transport.Pair
 	if ctx != nil {
 		ctx.mu.Lock()
-		pairs, ctx.closed = ctx.out, true
+		ctx.closed = true
+		if ctx.extras != nil {
+			pairs = ctx.extras.out
+		}
 		ctx.mu.Unlock()
 	}
 	return c.goodbye(pairs)
@@ -253,6 +257,7 @@ func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
 // goodbye adds to the headers of a reply that the server is stopping, or leaves
 // the connection for its age, if it does.
 func (c *serverConn) goodbye(pairs []transport.Pair) []transport.Pair {
+	pairs = c.promise(pairs)
 	if !c.srv.stopping.Load() && !c.aged.Load() {
 		return pairs
 	}

@@ -42,7 +42,7 @@ func TestMetadataReachesTheHandlerAndThoseBehind(t *testing.T) {
 				text, err := invoke(rpc.WithHeader(ctx, "hop", "2"), onward, "describe", "")
 				return append(dst, textStruct(text)...), err
 			})
-			server := rpc.NewServer()
+			server := newServer()
 			if err := server.Register(&rpc.Service{Name: "S", Methods: []rpc.Method{pass, describe()}}); err != nil {
 				t.Fatal(err)
 			}
@@ -171,6 +171,8 @@ func TestAStoppingServerSaysSoInHeaders(t *testing.T) {
 	if v, _ := f.Strings.Get(ttheader.KeyClosing); string(v) != "1" || f.SequenceID != 0 || len(f.Payload) != 0 {
 		t.Errorf("the announcement is %+v", f)
 	}
+	// The announcement goes out before calls are refused.
+	eventually(t, "the grace is over", func() bool { return rpc.Draining(server) })
 	h.send(callWith(t, 3, "blocked"))
 	frame, message := h.headerReply()
 	bye, _ := frame.Headers.Get("connection")

@@ -37,9 +37,18 @@ const DefaultMaxFrameSize = 16 << 20
 // shared are the options that both sides have.
 type shared struct {
 	maxFrame     int
+	maxUnpacked  int // of a message that came compressed, in bytes; 0 for the limit of one that did not
 	writeTimeout time.Duration
 	stream       streamOptions
 	tls          *tls.Config // nil for none
+}
+
+// unpacked returns the limit of messages that come compressed, where others have limit bytes at most.
+func (s *shared) unpacked(limit int) int {
+	if s.maxUnpacked > 0 {
+		return s.maxUnpacked
+	}
+	return limit
 }
 
 type serverOptions struct {
@@ -73,9 +82,11 @@ type serverOptions struct {
 	burst        int
 	queueTimeout time.Duration
 	taskExpiry   time.Duration
-	codel        struct{ interval, target time.Duration }
+	codel        *codelOptions
 	adaptive     *overload.AdaptiveOptions
 }
+
+type codelOptions struct{ interval, target time.Duration }
 
 type clientOptions struct {
 	shared
@@ -143,11 +154,19 @@ type clientOption func(*clientOptions)
 func (f clientOption) applyClient(o *clientOptions) { f(o) }
 
 // MaxFrameSize limits the messages that are accepted and sent, in bytes
-// without the frame's own length; default [DefaultMaxFrameSize]. It is at
+// without the frame's own length; default [DefaultMaxFrameSize]. A call beyond it is answered with ProtocolError, and the
+// connection ends; a reply beyond it becomes InternalError. It is at
 // least 64 and at most 1 GiB, and is cut to that range. Over tRPC it counts with all headers, and the
 // default is 10 MiB, as its peers have it.
 func MaxFrameSize(bytes int) Option {
 	return sharedOption(func(o *shared) { o.maxFrame = min(max(bytes, 64), 1<<30) })
+}
+
+// MaxDecompressedSize limits what a message that arrives compressed may hold, in bytes; default
+// that of [MaxFrameSize], which limits it as it travels. It is at most 1 GiB. A call beyond it is answered with ProtocolError, over HTTP
+// with status 413; no more memory than the limit is used to find that out. Messages of streams have the limit of MaxFrameSize.
+func MaxDecompressedSize(bytes int) Option {
+	return sharedOption(func(o *shared) { o.maxUnpacked = min(max(bytes, 64), 1<<30) })
 }
 
 // WriteTimeout limits the time that one write to the network may take before
@@ -207,7 +226,8 @@ func NonStrict() ServerOption {
 
 // ServicesFor is asked, once the dialect of a connection is known, which
 // services to serve on it instead of those that are registered; nil means
-// those. Services that Register would refuse end the connection. For calls over HTTP it is not asked.
+// those. Services that Register would refuse end the connection. On a connection that is HTTP it is asked before the
+// first message of Thrift, and before the first request of gRPC. Several connections may be asked about at once.
 func ServicesFor(f func(ConnInfo) []*Service) ServerOption {
 	return serverOption(func(o *serverOptions) { o.perConn = f })
 }
@@ -244,7 +264,7 @@ func MaxQueue(n int) ServerOption {
 }
 
 // QueueTimeout limits the time that a call may wait for a worker; default
-// 1 s, 0 means no limit. A call beyond it is answered with Timeout. What a client
+// 1 s, 0 means no limit. A call beyond it is answered with Timeout, give or take 10 ms, and never run. What a client
 // asks for in its header queue_timeout counts instead.
 func QueueTimeout(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.queueTimeout = max(d, 0) })
@@ -273,9 +293,10 @@ func MaxRate(perSecond, burst int) ServerOption {
 }
 
 // CoDel refuses calls that have waited for a worker for more than twice the target while
-// even the shortest wait of an interval exceeds the target; default off. fbthrift's interval is 100 ms, its target 5 ms.
+// even the shortest wait of an interval exceeds the target, with LoadShedding; default off. Zeros mean an interval of 100 ms and a
+// target of 5 ms, which are fbthrift's.
 func CoDel(interval, target time.Duration) ServerOption {
-	return serverOption(func(o *serverOptions) { o.codel.interval, o.codel.target = interval, target })
+	return serverOption(func(o *serverOptions) { o.codel = &codelOptions{interval, target} })
 }
 
 // AdaptiveConcurrency limits the calls in flight, over all connections, to
@@ -304,7 +325,8 @@ func IdleTimeout(d time.Duration) ServerOption {
 
 // MaxConnectionAge ends connections about d after they were accepted, give or
 // take a tenth, when none of their calls is in flight; default 0, which means never. Clients
-// of dialects that can say so are told, and go elsewhere: that is how load moves to new servers.
+// of dialects that can say so are told, and go elsewhere: that is how load moves to new servers. Over HTTP a connection
+// ends with the first answer after that time.
 func MaxConnectionAge(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxAge = max(d, 0) })
 }
@@ -316,21 +338,23 @@ func MaxConnectionAge(d time.Duration) ServerOption {
 //
 // Clients of framed and unframed messages cannot be told. What they send while the server
 // closes a quiet connection is lost, as with any server; handing connections over
-// to a new process, as package handover does, loses nothing.
+// to a new process, as package handover does, loses nothing. Inside TLS, in dialects with headers, our clients know of
+// such a call that it was not begun, unless it is the first of its connection: [Error.Sent] is false, and package cluster makes it again.
 func Grace(longest, quiet time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.grace, o.quiet = max(longest, 0), max(quiet, 0) })
 }
 
 // MaxHeaderSize limits the headers of a message of THeader or TTHeader, in
 // bytes; default 64 KiB, 0 means the 256 KiB that a frame can have. A message beyond it is
-// answered with ProtocolError. Over HTTP the limit is that of net/http.
+// answered with ProtocolError. A request over HTTP/1.1 with more, and 4 KiB that count for nothing, has status 431; a
+// client of HTTP/2 is told the limit, and loses its connection where it goes far beyond it.
 func MaxHeaderSize(bytes int) ServerOption {
 	return serverOption(func(o *serverOptions) { o.maxHead = max(bytes, 0) })
 }
 
 // Logger takes what a server has to say: at Warn level why it closed a
 // connection or refused one, at Error level handlers that panicked, at Debug
-// level clients that went away. The default is slog.Default() at the time of
+// level clients that went away and connections that were idle for too long. The default is slog.Default() at the time of
 // NewServer, because a close reason that nobody sees is none; to be silent
 // pass slog.New(slog.DiscardHandler).
 func Logger(l *slog.Logger) ServerOption {

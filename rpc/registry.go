@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
 // This file holds the table of methods by the names that clients call.
@@ -48,7 +50,8 @@ func (r *registry) with(s *Service, replace bool) (*registry, error) {
 	own := *s // a copy, so that the caller cannot change it later
 	own.Methods = slices.Clone(s.Methods)
 	for i := range own.Methods { // now, since calls may run as soon as the registry is in use
-		own.Methods[i].service, own.Methods[i].form = s.Name, own.Methods[i].choose()
+		m := &own.Methods[i]
+		m.service, m.form, m.head = s.Name, m.choose(), callHead(m.Name)
 	}
 	services := slices.Clone(r.services)
 	at := slices.IndexFunc(services, func(other *Service) bool { return other.Name == s.Name })
@@ -61,6 +64,12 @@ func (r *registry) with(s *Service, replace bool) (*registry, error) {
 		return nil, fmt.Errorf("rpc: register: service %q is registered already", s.Name)
 	}
 	return newRegistry(services)
+}
+
+// callHead returns what stands before the sequence id of a call's message in the binary protocol.
+func callHead(name string) string {
+	b := thriftwire.AppendMessage(nil, thriftwire.Call, name, 0)
+	return string(b[:len(b)-4])
 }
 
 // add adds a service under construction.

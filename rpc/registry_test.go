@@ -3,7 +3,6 @@ package rpc_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -107,7 +106,7 @@ func TestUnknownMethodsLeadToTheServiceThatServesThem(t *testing.T) {
 }
 
 func TestAPanicOfUnknownIsAnswered(t *testing.T) {
-	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
+	server := newServer()
 	if err := server.Register(&rpc.Service{Name: "S", Unknown: func(string, bool) *rpc.Method { panic("no") }}); err != nil {
 		t.Fatal(err)
 	}

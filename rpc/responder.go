@@ -17,6 +17,9 @@ import (
 // the call had its answer, because it was given twice, which the server logs and
 // counts, or because the call has expired or its client has gone. The arguments of the call, which are
 // a view of the network's buffers, are valid until then.
+//
+// A call that nobody answers is answered with Timeout when it expires ([TaskExpiry], [Method].Expiry), and counted as
+// unanswered. One that never expires waits, with its place among the calls in flight, until its connection ends.
 type Responder struct {
 	conn       *serverConn
 	call       *serverCall
@@ -29,8 +32,8 @@ func (r Responder) Context() context.Context {
 	if x := r.conn.contextOf(r.call, r.generation); x != nil {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		if x.inner != nil {
-			return x.inner
+		if x.extras != nil && x.extras.inner != nil {
+			return x.extras.inner
 		}
 		return x
 	}

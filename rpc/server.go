@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ type Server struct {
 	registry atomic.Pointer[registry]
 	stopping atomic.Bool                  // by Shutdown or Close; set with mu held
 	closing  atomic.Bool                  // and calls are refused
+	closed   atomic.Bool                  // by Close, which ends all that runs
 	give     func(net.Conn, []byte) error // of HandOver; constant once the server is stopping
 	inFlight atomic.Int64                 // calls admitted that have not left
 	memory   atomic.Int64                 // bytes of requests in flight and replies that wait to be sent
@@ -43,8 +45,9 @@ type Server struct {
 	loops chan struct{} // holds a token for each connection in a turn; nil for no limit
 	pool  *workers.Pool
 
-	unpacking chan struct{} // holds a token for each call that is being decompressed
-	sweeper   sweeper
+	unpacking chan struct{}         // holds a token for each call that is being decompressed
+	sweeper   sweeper               // of calls that may expire
+	rests     sweeper               // of connections that may rest
 	rate      *overload.TokenBucket // these are nil if not asked for
 	codel     *overload.CoDel
 	adaptive  *overload.Adaptive
@@ -53,6 +56,7 @@ type Server struct {
 	http        *thrifthttp.Server
 	blocks      transport.Pool
 	buffers     bufferPool
+	batches     batchPool
 	transformer header.Transformer
 	compressor  trpc.Compressor
 
@@ -81,7 +85,8 @@ func NewServer(opts ...ServerOption) *Server {
 	s.opt.tls = serverTLS(s.opt.tls)
 	s.registry.Store(&registry{})
 	s.empty = make(chan struct{})
-	s.sweeper.srv = s
+	s.sweeper = sweeper{srv: s, interval: sweepInterval, look: (*serverConn).expire, round: s.refuseLate}
+	s.rests = sweeper{srv: s, interval: restInterval, look: (*serverConn).rest}
 	s.unpacking = make(chan struct{}, runtime.GOMAXPROCS(0))
 	if s.opt.loops > 0 {
 		s.loops = make(chan struct{}, s.opt.loops)
@@ -90,6 +95,11 @@ func NewServer(opts ...ServerOption) *Server {
 	s.newOverload()
 	s.http = s.newHTTP()
 	return s
+}
+
+// Serves reports whether a service of that name is registered.
+func (s *Server) Serves(service string) bool {
+	return slices.ContainsFunc(s.registry.Load().services, func(own *Service) bool { return own.Name == service })
 }
 
 // clock returns the nanoseconds since the server was made, which no change of
@@ -254,6 +264,7 @@ func (s *Server) checkEmpty() {
 // and ends the contexts of running calls, without waiting for their handlers.
 func (s *Server) Close() error {
 	s.closing.Store(true)
+	s.closed.Store(true)
 	conns, _ := s.stop(false)
 	for _, c := range conns {
 		c.abort()

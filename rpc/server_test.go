@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,8 +167,9 @@ func TestOneCallAtATimeWhenAskedFor(t *testing.T) {
 }
 
 func TestAStuckHandlerIsAnsweredWhenItsTimeHasPassed(t *testing.T) {
-	release, saw := make(chan struct{}), make(chan error, 2)
+	release, started, saw := make(chan struct{}), make(chan struct{}, 100), make(chan error, 100)
 	stuck := raw("stuck", func(ctx context.Context, _, dst []byte) ([]byte, error) {
+		started <- struct{}{}
 		<-ctx.Done()
 		saw <- ctx.Err()
 		<-release
@@ -176,11 +179,17 @@ func TestAStuckHandlerIsAnsweredWhenItsTimeHasPassed(t *testing.T) {
 		<-ctx.Done()
 		return dst, fmt.Errorf("giving up: %w", ctx.Err())
 	})
-	_, address := listen(t, []rpc.Method{stuck, polite, echo}, rpc.TaskExpiry(10*time.Millisecond))
-	p := connect(t, address, true)
-	p.send(append(p.call("stuck", 1, ""), p.call("polite", 2, "")...))
-	p.wantException(1, rpc.Timeout)
-	p.wantException(2, rpc.Timeout)
+	patient := echo
+	patient.Expiry = -1
+	var p *peer
+	inTime(t, "a worker has the call before its time has passed", func(limit time.Duration) bool {
+		_, address := listen(t, []rpc.Method{stuck, polite, patient}, rpc.TaskExpiry(limit))
+		p = connect(t, address, true)
+		p.send(append(p.call("stuck", 1, ""), p.call("polite", 2, "")...))
+		p.wantException(1, rpc.Timeout)
+		p.wantException(2, rpc.Timeout)
+		return len(started) > 0
+	})
 	if err := receive(t, "the context ends", saw); err != context.DeadlineExceeded {
 		t.Errorf("the handler saw %v", err)
 	}
@@ -209,12 +218,84 @@ func TestTheHandlerLearnsThatItsClientHasGone(t *testing.T) {
 	}
 }
 
+// A client may go as soon as it has sent a oneway call, whose handler may have to make calls with its context.
+func TestOnewayCallsOutliveTheirClients(t *testing.T) {
+	gone, ended := make(chan struct{}, 1), make(chan error, 1)
+	wait := raw("wait", func(ctx context.Context, _, dst []byte) ([]byte, error) {
+		<-ctx.Done()
+		gone <- struct{}{}
+		return dst, ctx.Err()
+	})
+	see := func(ctx context.Context) { // twice: when the client has gone, and when the server is closed
+		<-gone
+		ended <- ctx.Err()
+		<-ctx.Done()
+		ended <- ctx.Err()
+	}
+	for name, note := range map[string]rpc.Method{
+		"plain": {Serve: func(ctx context.Context, _, dst []byte) ([]byte, error) {
+			see(ctx)
+			return dst, nil
+		}},
+		"a context that is asked for later": {Callback: func(_ []byte, r rpc.Responder) {
+			go func() {
+				<-gone
+				gone <- struct{}{}
+				see(r.Context())
+				r.Done()
+			}()
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			note.Name, note.Oneway = "note", true
+			server, address := listen(t, []rpc.Method{wait, note})
+			p := connect(t, address, true)
+			p.send(p.message(thriftwire.Oneway, "note", 1, textStruct("")))
+			p.send(p.call("wait", 2, ""))
+			p.Close()
+			if err := receive(t, "the other call's context ends", ended); err != nil {
+				t.Errorf("when the client has gone, the oneway call's context has ended: %v", err)
+			}
+			server.Close()
+			if err := receive(t, "the context ends with the server", ended); err != context.Canceled {
+				t.Errorf("when the server is closed: %v", err)
+			}
+		})
+	}
+}
+
+// A connection that is reset takes nothing along that nobody waits for.
+func TestOnewayCallsThatWaitOutliveTheirConnection(t *testing.T) {
+	var ran atomic.Int32
+	note := raw("note", func(context.Context, []byte, []byte) ([]byte, error) {
+		ran.Add(1)
+		return nil, nil
+	})
+	note.Oneway = true
+	begun := make(chan struct{}, 1)
+	wait := raw("wait", func(ctx context.Context, _, dst []byte) ([]byte, error) {
+		begun <- struct{}{}
+		<-ctx.Done()
+		return dst, ctx.Err()
+	})
+	_, address := listen(t, []rpc.Method{wait, note}, rpc.MaxConcurrentPerConn(1))
+	p := connect(t, address, true)
+	p.send(p.call("wait", 1, ""))
+	receive(t, "the first call runs", begun)
+	for i := range int32(3) {
+		p.send(p.message(thriftwire.Oneway, "note", 2+i, textStruct("")))
+	}
+	p.Conn.(*net.TCPConn).SetLinger(0)
+	p.Close()
+	eventually(t, "all have run", func() bool { return ran.Load() == 3 })
+}
+
 func TestNamesLeadToMethods(t *testing.T) {
 	noLeaks(t)
 	say := func(name, text string) rpc.Method {
 		return raw(name, func(_ context.Context, _, dst []byte) ([]byte, error) { return append(dst, textStruct(text)...), nil })
 	}
-	server := rpc.NewServer()
+	server := newServer()
 	for _, s := range []*rpc.Service{
 		{Name: "A", Methods: []rpc.Method{say("both", "A.both"), say("onlyA", "A.onlyA")}},
 		{Name: "B", Methods: []rpc.Method{say("both", "B.both")}},

@@ -9,7 +9,6 @@ import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
-	"github.com/thrum-rpc/thrum/rpc/transport/header"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -40,6 +39,7 @@ type serverCall struct {
 	timeout    time.Duration    // that the client waits for the reply; 0 if it has not said
 
 	srv   *Server // for good
+	spare *buffer // for the handler's reply; nil for one of the pool
 	state atomic.Uint64
 	ctx   atomic.Pointer[callContext]
 
@@ -72,6 +72,9 @@ func (call *serverCall) generation() uint64 { return call.state.Load() >> genera
 func (call *serverCall) open(generation uint64) bool {
 	return call.state.Load() == generation<<generationBits
 }
+
+// answered reports whether somebody has claimed to answer the call.
+func (call *serverCall) answered() bool { return call.state.Load()&claimed != 0 }
 
 // claim reports whether the caller is the one who answers; as says how.
 func (call *serverCall) claim(generation, as uint64) bool {
@@ -158,6 +161,17 @@ func (call *serverCall) reset() {
 	call.state.Store(generation << generationBits)
 }
 
+// buffer returns a buffer for the reply of the call's handler.
+func (call *serverCall) buffer() *buffer {
+	b := call.spare
+	if b == nil {
+		return call.srv.buffers.get()
+	}
+	call.spare = nil
+	b.b = b.b[:0]
+	return b
+}
+
 // keepCall makes a call that has left ready for another one: in a turn for the next of
 // the connection, which costs less than the pool. c.mu is held.
 func (c *serverConn) keepCall(call *serverCall) {
@@ -180,7 +194,15 @@ func (c *serverConn) nextCall() *serverCall {
 	return call
 }
 
-// giveCalls gives the calls that are kept to the pool, at the end of a turn. c.mu is held.
+// returnUses returns the uses of the turn's block that ended with calls. c.mu is held, by the loop.
+func (c *serverConn) returnUses() {
+	if c.returned > 0 {
+		c.sock.in.Return(c.returned)
+		c.returned = 0
+	}
+}
+
+// giveCalls gives what is kept for the calls of a turn to the pools, at its end. c.mu is held.
 func (c *serverConn) giveCalls() {
 	if c.kept != nil {
 		c.srv.calls.Put(c.kept)
@@ -188,7 +210,8 @@ func (c *serverConn) giveCalls() {
 	if c.next != nil {
 		c.srv.calls.Put(c.next)
 	}
-	c.kept, c.next = nil, nil
+	c.srv.buffers.put(c.freed)
+	c.kept, c.next, c.freed = nil, nil, nil
 }
 
 // accept takes the frame at the front of the stream, n bytes with its length,
@@ -254,6 +277,10 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 	if c.next == nil {
 		c.next, c.kept = c.kept, nil
 	}
+	if call.spare == nil {
+		call.spare, c.freed = c.freed, nil
+	}
+	c.returnUses()
 	c.mu.Unlock()
 	if err != nil {
 		return err
@@ -262,133 +289,11 @@ func (c *serverConn) take(call *serverCall, refused refusal) error {
 	return nil
 }
 
-// open reads what stands around a call's arguments, and finds its method or
-// the reason to refuse it.
-func (c *serverConn) open(call *serverCall, frame []byte) (refusal, error) {
-	c.arrivals++
-	message, err := call.form.open(frame, &call.heads, &c.srv.transformer, c.srv.opt.maxFrame)
-	unread := unreadable(err)
-	if err != nil && unread == nil {
-		return refusal{}, err
-	}
-	if err := c.checkFlags(&call.form); err != nil {
-		return refusal{}, err
-	}
-	c.readHeads(call)
-	call.oneway = call.form.dialect == transport.Header && call.form.sequence == header.OnewaySequence
-	if unread != nil {
-		call.seq = int32(call.form.sequence)
-		return refusal{cause: RefusedMessage, exception: unread}, nil
-	}
-	call.size = max(call.size, cap(message)) // it is more than the frame if it was compressed
-	m, n := call.form.envelope(message)
-	if n < 0 {
-		return refusal{}, &diag.Fault{Code: diag.InvalidHeader, Offset: 0, Detail: "broken message envelope", Cause: thriftwire.Error(n)}
-	}
-	call.seq, call.args = m.SequenceID, message[n:]
-	call.oneway = call.oneway || m.Type == thriftwire.Oneway
-	return c.find(call, m), nil
-}
-
-// unreadable returns why a message cannot be read though the stream goes on,
-// nil if it is not for that.
-func unreadable(err error) *ApplicationException {
-	if err == nil {
-		return nil // before there is a variable, which takes memory
-	}
-	var e *ApplicationException
-	errors.As(err, &e)
-	return e
-}
-
-// find finds the method that a message calls, or the reason to refuse it.
-func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
-	if m.Type != thriftwire.Call && m.Type != thriftwire.Oneway {
-		call.name = string(bareName(m.Name))
-		return refusal{cause: RefusedMessage, exception: exceptionf(InvalidMessageType, "a server takes calls, not a %s", m.Type)}
-	}
-	method, unknown := c.latest, (*ApplicationException)(nil)
-	if method == nil || c.latestOf != c.services || string(m.Name) != method.Name {
-		method, unknown = c.services.lookup(m.Name, m.Type == thriftwire.Oneway)
-	}
-	if unknown != nil {
-		call.name = string(bareName(m.Name))
-		return refusal{cause: RefusedMethod, exception: unknown}
-	}
-	if method.form == formStream {
-		call.name = method.Name
-		return refusal{cause: RefusedMethod, exception: exceptionf(UnknownMethod, "method %q streams, and is called so", clip(m.Name))}
-	}
-	if !method.unknown && string(m.Name) == method.Name { // which stands for one service alone
-		c.latest, c.latestOf = method, c.services
-	}
-	call.method, call.name = method, method.Name
-	call.oneway = call.oneway || method.Oneway
-	return refusal{}
-}
-
-// checkFlags sees to it that a connection's calls agree on the order of
-// replies; the first one decides.
-func (c *serverConn) checkFlags(f *form) error {
-	if !f.hasHeaders() {
-		return nil
-	}
-	anyOrder := f.flags&header.OutOfOrder != 0 // the same bit in TTHeader
-	if !c.flagged {
-		c.mu.Lock()
-		c.flagged, c.anyOrder = true, anyOrder
-		c.outOfOrder = anyOrder && !c.srv.opt.inOrder
-		c.mu.Unlock()
-	}
-	if c.anyOrder != anyOrder {
-		return diag.NewFault(diag.InvalidHeader, -1, "the client changed its mind about the order of replies")
-	}
-	f.flags &= header.OutOfOrder // no other is for a reply
-	return nil
-}
-
-// consumeEnvelope reads a message's envelope. A message type that does not
-// exist is no error, so that it can be answered.
-func consumeEnvelope(b []byte) (thriftwire.Message, int) {
-	m, n := thriftwire.ConsumeMessage(b)
-	if n != thriftwire.ErrType {
-		return m, n
-	}
-	m.Type = thriftwire.MessageType(b[3])
-	name, n := thriftwire.ConsumeBytes(b[4:])
-	if n < 0 {
-		return m, n
-	}
-	seq, k := thriftwire.ConsumeI32(b[4+n:])
-	if k < 0 {
-		return m, k
-	}
-	m.Name, m.SequenceID = name, seq
-	return m, 4 + n + k
-}
-
-// consumeLooseEnvelope reads the envelope of a message without a version: its
-// name, type and sequence id.
-func consumeLooseEnvelope(b []byte) (m thriftwire.Message, n int) {
-	name, n := thriftwire.ConsumeBytes(b)
-	switch {
-	case n < 0:
-		return m, n
-	case len(b) <= n:
-		return m, thriftwire.ErrEOF
-	}
-	seq, k := thriftwire.ConsumeI32(b[n+1:])
-	if k < 0 {
-		return m, k
-	}
-	return thriftwire.Message{Name: name, Type: thriftwire.MessageType(b[n]), SequenceID: seq}, n + 1 + k
-}
-
 // enter counts a call among those in flight. c.mu is held.
 func (c *serverConn) enter(call *serverCall) error {
 	if c.dead || c.finished {
 		if call.counted {
-			c.srv.inFlight.Add(-1)
+			c.vacate()
 		}
 		call.block.Release()
 		return net.ErrClosed
@@ -405,12 +310,15 @@ func (c *serverConn) enter(call *serverCall) error {
 			c.order.push(call)
 		}
 	}
-	if call.due > 0 && !c.swept {
+	if !c.swept && (call.due > 0 || call.patience > 0 && call.waits()) {
 		c.swept = true
 		c.srv.sweeper.add(c)
 	}
 	return nil
 }
+
+// waits reports whether the call is one that waits for a worker.
+func (call *serverCall) waits() bool { return call.method != nil && call.method.form != formCallback }
 
 // leave gives up one reason for a call to stay. c.mu is held.
 func (c *serverConn) leave(call *serverCall) {
@@ -421,28 +329,56 @@ func (c *serverConn) leave(call *serverCall) {
 	c.inFlight--
 	c.bytes -= call.size
 	if call.counted {
-		n := c.srv.inFlight.Add(-1)
 		if a := c.srv.adaptive; a != nil {
 			now := c.srv.clock()
-			a.Sample(now, now-call.arrived, int(n)+1)
+			n := int(c.srv.inFlight.Load())
+			if c.vacant {
+				n--
+			}
+			a.Sample(now, now-call.arrived, n)
 		}
+		c.vacate()
 	}
 	c.count(-call.size)
 	if c.srv.favoured.Load() == c {
 		c.srv.favoured.CompareAndSwap(c, nil)
 	}
 	if !call.lost {
-		call.block.Release()
+		if c.inTurn && call.block == c.block {
+			c.returned++
+		} else {
+			call.block.Release()
+		}
 		c.keepCall(call)
 	}
 	c.room.Signal()
 }
 
+// occupy counts a call among those of the server in flight, and returns how many there
+// are. c.mu is held.
+func (c *serverConn) occupy() int64 {
+	if !c.vacant {
+		return c.srv.inFlight.Add(1)
+	}
+	c.vacant = false
+	return c.srv.inFlight.Load()
+}
+
+// vacate ends the count of a call. In a turn one place is kept for the next call of the
+// connection, which spares processors that share the count. c.mu is held.
+func (c *serverConn) vacate() {
+	if c.inTurn && !c.vacant {
+		c.vacant = true
+	} else {
+		c.srv.inFlight.Add(-1)
+	}
+}
+
 // refuseOversized answers a message that exceeds the limit, as far as its
-// envelope has arrived.
+// envelope has arrived, or the headers that clients find their calls by.
 func (c *serverConn) refuseOversized(err error) {
 	var fault *diag.Fault
-	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit || c.form.hasHeaders() {
+	if !errors.As(err, &fault) || fault.Code != diag.SizeLimit {
 		return
 	}
 	if c.form.dialect == transport.TRPC {
@@ -450,15 +386,23 @@ func (c *serverConn) refuseOversized(err error) {
 		return
 	}
 	message := c.sock.in.Bytes()
-	if c.form.dialect == transport.Framed || c.form.dialect == transport.FramedCompact {
+	if c.form.dialect != transport.Unframed && c.form.dialect != transport.UnframedCompact {
 		message = message[framed.HeaderSize:]
 	}
 	call := c.srv.newCall(c)
-	m, n := call.form.envelope(message)
-	if n < 0 {
+	if call.form.hasHeaders() {
+		var ok bool
+		if message, ok = call.form.peek(message); !ok || c.checkFlags(&call.form) != nil {
+			return
+		}
+		call.seq = int32(call.form.sequence)
+		call.oneway = call.form.oneway()
+	}
+	if m, n := call.form.envelope(message); n >= 0 {
+		call.name, call.seq, call.oneway = string(bareName(m.Name)), m.SequenceID, call.oneway || m.Type == thriftwire.Oneway
+	} else if !call.form.hasHeaders() {
 		return
 	}
-	call.name, call.seq, call.oneway = string(bareName(m.Name)), m.SequenceID, m.Type == thriftwire.Oneway
 	_, call.block = c.sock.in.Take(0)
 	c.mu.Lock()
 	err = c.enter(call)

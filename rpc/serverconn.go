@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
-	"github.com/thrum-rpc/thrum/rpc/internal/workers"
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttstream"
 )
@@ -57,8 +56,9 @@ type serverConn struct {
 	timed    bool             // deadline is that of the message at the front
 	armed    bool             // a read deadline is set
 	stale    bool             // and has passed, so that another must be
+	goesOn   bool             // the wait for a message that another goroutine began, for as long as that would have
 	deadline time.Time        // of the next read; zero for none
-	batch    []workers.Task   // calls for the workers that wait for the end of the turn
+	batch    *batch           // calls for the workers that wait for the end of the turn; nil for none
 	batched  Priority         // of batch
 	until    int64            // when the connection is too old; 0 for never
 	arrivals int64            // calls of the turn
@@ -67,6 +67,7 @@ type serverConn struct {
 	services *registry        // that the calls of a turn find
 	latest   *Method          // that a call has found, nil for none
 	latestOf *registry        // there
+	head     string           // of a message in the binary protocol that calls it; "" if that was another
 	next     *serverCall      // for the next call of the turn, nil for one of the pool
 	methods  *registry        // of this connection alone, nil if the server's serve it
 	insecure bool             // TLS is required and not spoken: the first call is answered with that
@@ -78,35 +79,45 @@ type serverConn struct {
 	anyOrder   bool // that it takes them in any order
 	outOfOrder bool // replies go out as they complete
 
-	aged    atomic.Bool // the server leaves the connection for its age
-	leaving atomic.Bool // the server is stopping; written with mu held
-	clogged atomic.Bool // unsent exceeds its limit; written with mu held
+	aged     atomic.Bool // the server leaves the connection for its age
+	leaving  atomic.Bool // the server is stopping; written with mu held
+	clogged  atomic.Bool // unsent exceeds its limit; written with mu held
+	gone     atomic.Bool // the client has closed its side, or the connection failed; written with mu held
+	promised atomic.Bool // the client has been told what a close_notify means
 
 	mu        sync.Mutex
 	room      sync.Cond // signalled when a call has left and when the connection ends
 	calls     callList
 	order     orderList
 	out       outQueue
-	spare     outQueue      // what is being written, or an empty one
-	kept      *serverCall   // that has left in this turn, and becomes next; nil for none
-	waiting   []*serverCall // for others of the connection to end, or for the client to read
-	uncounted int           // bytes that the server's count lacks
-	unsent    int           // bytes of replies that are complete and not written
-	running   int           // calls that the workers have
+	spare     outQueue         // what is being written, or an empty one
+	kept      *serverCall      // that has left in this turn, and becomes next; nil for none
+	freed     *buffer          // likewise, for the next call; nil for none
+	block     *transport.Block // that the calls of the turn are in
+	returned  int              // uses of it that have ended in the turn
+	waiting   []*serverCall    // for others of the connection to end, or for the client to read
+	uncounted int              // bytes that the server's count lacks
+	unsent    int              // bytes of replies that are complete and not written
+	running   int              // calls that the workers have
 	inFlight  int
-	bytes     int // of requests in flight
+	bytes     int    // of requests in flight
+	turns     uint64 // that there were
+	rested    uint64 // and when it was last looked at whether the connection may rest
 	inTurn    bool
+	vacant    bool  // a place in the server's count of calls in flight is kept for the next call of the turn
 	holding   bool  // the loop has a call for which there is no room yet
 	writing   bool  // somebody writes, or is about to
 	swept     bool  // the sweeper looks at the connection
+	restless  bool  // the sweeper of those that have had calls does
+	resting   bool  // the loop is woken to go on with a fresh stack
 	woken     bool  // the read deadline was moved to wake the loop
 	shaking   bool  // hands, in TLS, which must not be disturbed
 	told      int64 // when the server began to leave
 	wroteAt   int64 // when it has last answered since
 	parting   bool  // nothing more is read, and another server gets it then
 	draining  bool  // it ends when its calls have been answered
+	mute      bool  // a call that was served has no reply, so that the connection cannot end in order
 	readDone  bool  // no more calls will be accepted
-	gone      bool  // the client has closed its side, or the connection failed
 	dead      bool  // nothing more can be written
 	finished  bool  // everything is answered; what still arrives is discarded
 	exited    bool  // the loop has returned
@@ -117,7 +128,6 @@ type serverConn struct {
 	// Of tRPC.
 	streaming map[uint32]*trpcWire // streams that have not ended
 	handlers  int                  // of streams that run
-	turns     uint64               // that there were
 	spoke     uint64               // and in which the only stream has last written by itself
 	drained   chan struct{}        // closed when the client has read enough for streams to go on; nil if none waits
 
@@ -125,7 +135,7 @@ type serverConn struct {
 	replied    chan struct{}    // closed when the reply is in out, or will not come; nil for others
 	replyHeads []transport.Pair // that go beside the reply
 	replyEnd   http.Header      // over gRPC: how the call has failed; nil for success
-	web        *httpConn        // that a stream over gRPC has come by; nil if another server has taken it
+	web        *httpConn        // that a request over gRPC has come by, nil if another server has taken it; of a connection that is HTTP, what it has become
 }
 
 func newServerConn(s *Server, nc net.Conn, refuse bool) *serverConn {
@@ -159,6 +169,10 @@ func (c *serverConn) loop() {
 	}()
 	err := c.readCalls()
 	returned = true
+	if err == errRest {
+		go c.loop()
+		return
+	}
 	if err == errHTTP && c.handOver() || err == errStreams && c.serveStreams() {
 		return
 	}
@@ -175,10 +189,10 @@ func (c *serverConn) over(err error) {
 	if !c.finished {
 		c.ended(err)
 	}
-	for !c.finished && !c.gone {
+	for !c.finished && !c.gone.Load() {
 		c.room.Wait()
 	}
-	linger := !c.gone
+	linger := !c.gone.Load()
 	c.mu.Unlock()
 	if linger {
 		c.discard()
@@ -197,8 +211,7 @@ func (c *serverConn) ended(err error) {
 	switch {
 	case c.dead: // whoever ended the connection has said so
 	case isProtocolError(err):
-		c.srv.counts.brokenConns.Add(1)
-		c.log(slog.LevelWarn, "rpc: connection closed", err)
+		c.log(c.srv.countEnd(err), "rpc: connection closed", err)
 	case err == errDrained:
 	default:
 		if n := len(c.sock.in.Bytes()); n > 0 {
@@ -207,7 +220,7 @@ func (c *serverConn) ended(err error) {
 		c.log(slog.LevelDebug, "rpc: client went away", err)
 		// A client that only closed its sending half still gets its replies,
 		// but it cannot be told from one that has gone.
-		c.gone = true
+		c.gone.Store(true)
 		c.cancelCalls(context.Canceled)
 		if !errors.Is(err, io.EOF) {
 			c.die()
@@ -217,10 +230,32 @@ func (c *serverConn) ended(err error) {
 }
 
 // isProtocolError reports whether the stream ended because of what the client
-// sent, rather than because it ended.
+// sent, or did not send in time, rather than because it ended.
 func isProtocolError(err error) bool {
 	var fault *diag.Fault
-	return errors.As(err, &fault) || errors.Is(err, errRefused) || errors.Is(err, errInsecure) || err == errLoopEnded || isTimeout(err)
+	return errors.As(err, &fault) || errors.Is(err, errRefused) || errors.Is(err, errInsecure) || err == errLoopEnded || isIdle(err) || isTimeout(err)
+}
+
+// errIdle ends a connection on which nothing has happened for too long.
+var errIdle = errors.New("idle")
+
+// isIdle reports whether a connection, or one of streams, ended for that.
+func isIdle(err error) bool { return errors.Is(err, errIdle) || errors.Is(err, ttstream.ErrIdle) }
+
+// countEnd counts why the server has ended a connection, and returns the level at
+// which to say so.
+func (s *Server) countEnd(err error) slog.Level {
+	switch {
+	case isIdle(err):
+		s.counts.idle.Add(1)
+		return slog.LevelDebug
+	case errors.Is(err, errRefused) || errors.Is(err, errInsecure): // the refusal is counted
+	case isTimeout(err):
+		s.counts.late.Add(1)
+	default:
+		s.counts.brokenConns.Add(1)
+	}
+	return slog.LevelWarn
 }
 
 // isTimeout reports whether a deadline of the connection has passed.
@@ -319,27 +354,32 @@ func (c *serverConn) detect() (bool, error) {
 
 // ownServices asks for the services of this connection alone.
 func (c *serverConn) ownServices() (err error) {
-	if c.srv.opt.perConn == nil {
-		return nil
+	c.methods, err = c.srv.servicesFor(c.connInfo())
+	return err
+}
+
+// servicesFor asks for the services of one connection, and returns nil if the server's serve it.
+func (s *Server) servicesFor(conn ConnInfo) (own *registry, err error) {
+	if s.opt.perConn == nil {
+		return nil, nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			c.srv.counts.panics.Add(1)
-			err = diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("panic where the services of the connection were asked for: %v\n%s", p, debug.Stack()))
+			s.counts.panics.Add(1)
+			own, err = nil, diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("panic where the services of the connection were asked for: %v\n%s", p, debug.Stack()))
 		}
 	}()
-	services := c.srv.opt.perConn(c.connInfo())
+	services := s.opt.perConn(conn)
 	if services == nil {
-		return nil
+		return nil, nil
 	}
-	own := &registry{}
-	for _, s := range services {
-		if own, err = own.with(s, false); err != nil {
-			return fmt.Errorf("the services of the connection: %w", err)
+	own = &registry{}
+	for _, service := range services {
+		if own, err = own.with(service, false); err != nil {
+			return nil, fmt.Errorf("the services of the connection: %w", err)
 		}
 	}
-	c.methods = own
-	return nil
+	return own, nil
 }
 
 // beginTurn notes that calls are taken, and that what is answered meanwhile is
@@ -355,7 +395,11 @@ func (c *serverConn) beginTurn() {
 	}
 	c.mu.Lock()
 	c.inTurn = true
+	if c.sock != nil { // as of all that do not come by HTTP
+		c.block = c.sock.in.Block()
+	}
 	c.turns++
+	c.stir()
 	c.mu.Unlock()
 }
 
@@ -369,7 +413,13 @@ func (c *serverConn) endTurn() {
 	}
 	c.mu.Lock()
 	c.inTurn = false
+	if c.vacant {
+		c.vacant = false
+		c.srv.inFlight.Add(-1)
+	}
 	c.giveCalls()
+	c.returnUses()
+	c.block = nil
 	if c.out.size > 0 && !c.writing {
 		c.writing = true
 		c.flush(true)
@@ -379,128 +429,6 @@ func (c *serverConn) endTurn() {
 	}
 	c.finish()
 	c.mu.Unlock()
-}
-
-// fill reads once, with the deadline that fits what is being waited for.
-func (c *serverConn) fill(want int) error {
-	for {
-		if c.awaitAnswers() {
-			return errParting
-		}
-		partial := len(c.sock.in.Bytes()) > 0
-		c.setReadDeadline(partial)
-		err := c.sock.fill(want)
-		if err == nil || !isTimeout(err) {
-			return err
-		}
-		if more, err := c.timedOut(partial, want, err); more || err != nil {
-			return err
-		}
-	}
-}
-
-// timedOut decides what follows from the deadline of a read, which has passed
-// or was moved to wake the loop: an error, that a last look has brought more, or to go on waiting.
-func (c *serverConn) timedOut(partial bool, want int, cause error) (more bool, err error) {
-	c.mu.Lock()
-	c.woken, c.stale = false, true
-	c.mu.Unlock()
-	if c.timed && !time.Now().Before(c.deadline) {
-		if c.refuse {
-			return false, fmt.Errorf("%w, and no call to answer", errRefused)
-		}
-		return false, fmt.Errorf("message incomplete after %v: %w", c.srv.opt.readTimeout, cause)
-	}
-	if c.until > 0 && c.srv.clock() >= c.until {
-		c.mu.Lock()
-		c.retire()
-		c.mu.Unlock()
-	}
-	if c.mayEnd(partial) {
-		if c.mayPart() {
-			return false, errParting
-		}
-		// What the system has taken before the client could know is served too.
-		if err := c.sock.fillNow(want); !isTimeout(err) {
-			return err == nil, err
-		}
-		return false, errDrained
-	}
-	if limit := c.srv.opt.idleTimeout; limit > 0 && !partial {
-		if quiet := c.quiet(); quiet >= limit {
-			return false, fmt.Errorf("idle for %v: %w", limit, cause)
-		}
-	}
-	return false, nil
-}
-
-// quiet returns how long nothing has happened. A call in flight is something.
-func (c *serverConn) quiet() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.inFlight > 0 || c.handlers > 0 {
-		c.arrived = c.srv.clock() // it counts from the call's end
-	}
-	return time.Duration(c.srv.clock() - c.arrived)
-}
-
-// setReadDeadline sets the deadline of the next read; partial says that a
-// message has begun to arrive.
-func (c *serverConn) setReadDeadline(partial bool) {
-	var limit time.Duration
-	switch {
-	case c.timed && !c.stale: // the message keeps the deadline that it began with
-		return
-	case c.timed:
-	case c.refuse:
-		limit = refusalTime
-	case partial:
-		limit = c.srv.opt.readTimeout
-	default:
-		limit = c.waitTime()
-	}
-	if limit <= 0 && !c.timed && !c.armed && !c.stale {
-		return
-	}
-	if !c.timed {
-		c.deadline = time.Time{}
-		if limit > 0 {
-			c.deadline = time.Now().Add(limit)
-		}
-		c.timed = limit > 0 && (c.refuse || partial)
-	}
-	c.armed = !c.deadline.IsZero()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.stale = false
-	if !c.finished && !c.woken { // finish and wake have set deadlines of their own
-		c.sock.nc.SetReadDeadline(c.deadline)
-	}
-}
-
-// waitTime returns how long the loop waits for a message to begin; 0 for any time.
-func (c *serverConn) waitTime() time.Duration {
-	limit := c.srv.opt.idleTimeout
-	atMost := func(d time.Duration) {
-		if d = max(d, time.Millisecond); limit <= 0 || d < limit {
-			limit = d
-		}
-	}
-	if c.until > 0 {
-		atMost(time.Duration(c.until - c.srv.clock()))
-	}
-	if c.leaving.Load() {
-		atMost(c.srv.opt.quiet)
-	}
-	return limit
-}
-
-// discard reads until the client closes its side or the linger deadline passes.
-func (c *serverConn) discard() {
-	for c.sock.fill(0) == nil {
-		_, block := c.sock.in.Take(len(c.sock.in.Bytes()))
-		block.Release()
-	}
 }
 
 // closeWrite tells the client that nothing more will come, where there is a
@@ -529,6 +457,8 @@ func (c *serverConn) abort() {
 	c.mu.Lock()
 	c.readDone = true
 	c.die()
+	c.cancelCalls(context.Canceled) // those too that outlive a connection which had died before
+	c.dropWaiting()
 	c.finish()
 	c.mu.Unlock()
 }
@@ -539,7 +469,8 @@ func (c *serverConn) die() {
 	if c.dead {
 		return
 	}
-	c.dead, c.gone = true, true
+	c.dead = true
+	c.gone.Store(true)
 	c.sock.close()
 	c.cancelCalls(context.Canceled)
 	c.dropWaiting()
@@ -552,6 +483,7 @@ func (c *serverConn) die() {
 	c.wakeStreams()
 	c.loseStreams(errStreamOver)
 	c.room.Broadcast()
+	c.runWaiting() // what outlives the connection, and waited for what it held
 }
 
 // log says why something happened to the connection.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -47,7 +48,11 @@ func (s *Server) serveGRPC(w http.ResponseWriter, r *http.Request) {
 		remote = web.RemoteAddr()
 	}
 	g.conn = s.newExchange(transport.GRPC, remote, r.TLS)
-	g.conn.services, g.conn.web = s.registry.Load(), web
+	var err error
+	if g.conn.services, err = web.services(s, transport.GRPC); err != nil {
+		panic(http.ErrAbortHandler) // the connection has been closed
+	}
+	g.conn.web = web
 	switch m, refused := g.open(); {
 	case refused.cause != 0:
 		g.refuse(refused)
@@ -120,16 +125,22 @@ func (r refusal) addCode(end http.Header) {
 	end.Set(keyExceptionCode, strconv.Itoa(code))
 }
 
+// Values of fields that most answers have. net/http copies the first, and only reads the second.
+var (
+	gzipField = []string{"gzip"}
+	okField   = []string{"0"}
+)
+
 // header sets the header of the answer, with metadata.
 func (g *grpcRequest) header(pairs []transport.Pair) {
 	h := g.w.Header()
-	for name, values := range g.srv.leaving(grpcFields(pairs)) {
+	for name, values := range g.srv.leaving(g.conn.web, grpcFields(pairs)) {
 		h[name] = values
 	}
 	h["Content-Type"] = []string{g.media}
-	h["Grpc-Accept-Encoding"] = []string{"gzip"}
+	h["Grpc-Accept-Encoding"] = gzipField
 	if g.packing == trpc.Gzip {
-		h["Grpc-Encoding"] = []string{"gzip"}
+		h["Grpc-Encoding"] = gzipField
 	}
 }
 
@@ -169,14 +180,41 @@ func (g *grpcRequest) serveCall(m *Method) {
 	}
 }
 
+// endAfter lets set, which sets the deadline of reading or writing a request, end that after d, unless
+// stop is called before. Once stop has returned, set is not called and does not run: net/http panics where it is
+// after the request's end. In HTTP/2 a deadline that lies in the future is two messages to the goroutine that serves
+// the connection, which cost more than a timer here.
+func endAfter(d time.Duration, set func(time.Time) error) (stop func()) {
+	if d <= 0 {
+		return func() {}
+	}
+	var l struct {
+		sync.Mutex
+		stopped bool
+	}
+	t := time.AfterFunc(d, func() {
+		l.Lock()
+		defer l.Unlock()
+		if !l.stopped {
+			set(time.Unix(1, 0))
+		}
+	})
+	return func() {
+		if t.Stop() {
+			return
+		}
+		l.Lock() // the function has begun, or will
+		l.stopped = true
+		l.Unlock()
+	}
+}
+
 // errCardinality is a call of one message that has another number of them.
 var errCardinality = diag.NewFault(diag.InvalidLength, -1, "a call of this method has one message, and no more")
 
 // readMessage reads the only message of a call.
 func (g *grpcRequest) readMessage() ([]byte, bool, *transport.Block, error) {
-	if d := g.srv.opt.readTimeout; d > 0 {
-		g.control.SetReadDeadline(time.Now().Add(d))
-	}
+	defer endAfter(g.srv.opt.readTimeout, g.control.SetReadDeadline)()
 	in := grpc.NewReader(g.r.Body, &g.srv.blocks, g.srv.opt.maxFrame, g.conn.countArrived)
 	defer in.Close()
 	message, compressed, block, err := in.Next()
@@ -194,9 +232,6 @@ func (g *grpcRequest) readMessage() ([]byte, bool, *transport.Block, error) {
 	if err != io.EOF {
 		block.Release()
 		return nil, false, nil, err
-	}
-	if g.srv.opt.readTimeout > 0 {
-		g.control.SetReadDeadline(time.Time{})
 	}
 	return message, compressed, block, nil
 }
@@ -240,7 +275,7 @@ func (g *grpcRequest) take(m *Method, message []byte, compressed bool, block *tr
 func (c *serverConn) unpackGRPC(call *serverCall) refusal {
 	c.beginUnpacking(call.args, len(call.args))
 	call.arrived = c.arrived
-	body, err := unpackGRPC(&c.srv.compressor, call.args, call.form.trpc.encoding, c.srv.opt.maxFrame)
+	body, err := unpackGRPC(&c.srv.compressor, call.args, call.form.trpc.encoding, c.srv.opt.unpacked(c.srv.opt.maxFrame))
 	call.size = max(call.size, cap(body))
 	c.endUnpacking(call.size)
 	if err != nil {
@@ -297,9 +332,7 @@ func (c *serverConn) grpcFailure(call *serverCall, err error) reply {
 func (g *grpcRequest) answer() {
 	c := g.conn
 	defer c.releaseReply()
-	if d := g.srv.opt.writeTimeout; d > 0 {
-		g.control.SetWriteDeadline(time.Now().Add(d))
-	}
+	defer endAfter(g.srv.opt.writeTimeout, g.control.SetWriteDeadline)()
 	c.mu.Lock()
 	heads, end, segments := c.replyHeads, c.replyEnd, c.out.segments
 	c.mu.Unlock()
@@ -313,5 +346,6 @@ func (g *grpcRequest) answer() {
 			return // the client is gone; nobody is left to tell
 		}
 	}
-	g.trailer(grpcTrailer(nil))
+	g.w.Header()[http.TrailerPrefix+"Grpc-Status"] = okField
+	g.control.Flush() // within the time to write, and not when that no longer counts
 }

@@ -20,7 +20,7 @@ import (
 func (g *grpcRequest) serveStream() {
 	c, s := g.conn, g.srv
 	md := metadataOfPairs(g.pairs)
-	x := &callContext{conn: c, dialect: transport.GRPC, closed: true, in: &metadata{headers: md}}
+	x := &callContext{conn: c, dialect: transport.GRPC, closed: true, extras: &callExtras{in: &metadata{headers: md}}}
 	running := int64(0)
 	if c.web != nil { // counted first, as requests of one connection come beside each other
 		running = c.web.streams.Add(1) - 1
@@ -47,7 +47,7 @@ func (g *grpcRequest) serveStream() {
 	o.Hold = func(n int) { s.memory.Add(int64(n)) }
 	ms.Stream = stream.New(ctx, w, o)
 	ms.OnHeader(md)
-	x.stream = ms.Stream
+	x.extras.stream = ms.Stream
 	go func() {
 		defer cancel()
 		c.runStream(x, ms)

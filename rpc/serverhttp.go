@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,11 +10,13 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 )
 
 // This file joins HTTP to the engine. A connection that turns out to be HTTP is
@@ -32,7 +35,7 @@ func (s *Server) newHTTP() *thrifthttp.Server {
 	}
 	return thrifthttp.New(thrifthttp.Options{
 		Exchange: s.exchange, Fallback: s.opt.fallback, GRPC: http.HandlerFunc(s.serveGRPC), Report: s.reportHTTP,
-		MaxBody: s.opt.maxFrame, MaxHeld: s.opt.maxMemory, MaxStreams: streams,
+		MaxBody: s.opt.maxFrame, MaxUnpacked: s.opt.maxUnpacked, MaxHeader: cmp.Or(s.opt.maxHead, ttheader.MaxHeader), MaxHeld: s.opt.maxMemory, MaxStreams: streams,
 		ReadTime: orNone(s.opt.readTimeout), WriteTime: orNone(s.opt.writeTimeout), IdleTime: orNone(s.opt.idleTimeout),
 		Logger: s.opt.logger,
 	})
@@ -82,10 +85,24 @@ func (c *serverConn) handOver() bool {
 		return false
 	}
 	c.handed = true
+	read, block := c.sock.in.Take(len(c.sock.in.Bytes()))
+	web := &httpConn{Conn: c.sock.nc, conn: c}
+	if thrifthttp.IsHTTP2(read) {
+		web.http2 = newGatheredConn(c.sock, &c.srv.buffers, c.srv.opt.writeTimeout)
+		web.http2.bye = &farewell{pending: c.leaving.Load()}
+		web.Conn = web.http2
+	} else {
+		c.sock.in.Close()
+	}
+	if c.aged.Load() { // when its first request had not come, or so it seemed
+		c.until = c.srv.clock()
+		web.aged.Store(c.until)
+	}
+	c.web = web
 	c.mu.Unlock()
 	c.sock.nc.SetReadDeadline(time.Time{})
-	c.srv.http.ServeConn(&httpConn{Conn: c.sock.nc, conn: c}, c.sock.in.Bytes(), c.tls)
-	c.sock.in.Close()
+	c.srv.http.ServeConn(web, read, c.tls)
+	block.Release()
 	return true
 }
 
@@ -93,7 +110,55 @@ func (c *serverConn) handOver() bool {
 type httpConn struct {
 	net.Conn
 	conn    *serverConn
-	streams atomic.Int64 // over gRPC, whose handlers run
+	http2   *gatheredConn // that Conn is; nil for HTTP/1.1
+	streams atomic.Int64  // over gRPC, whose handlers run
+	aged    atomic.Int64  // when the first answer was given that found the connection too old; 0 for none
+
+	mu  sync.Mutex
+	own map[transport.Dialect]*registry // of this connection alone, once they were asked for; nil for the server's
+}
+
+// services returns the services of the connection for a dialect: its own, or the server's.
+func (h *httpConn) services(s *Server, d transport.Dialect) (*registry, error) {
+	if h == nil || s.opt.perConn == nil {
+		return s.registry.Load(), nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	own, asked := h.own[d]
+	if !asked {
+		var err error
+		own, err = s.servicesFor(ConnInfo{Remote: h.RemoteAddr(), Local: h.LocalAddr(), Dialect: d, TLS: h.conn.tls})
+		if err != nil {
+			h.conn.log(slog.LevelWarn, "rpc: connection closed", err)
+			s.counts.brokenConns.Add(1)
+			h.Close()
+			return nil, err
+		}
+		if h.own == nil {
+			h.own = map[transport.Dialect]*registry{}
+		}
+		h.own[d] = own
+	}
+	if own == nil {
+		return s.registry.Load(), nil
+	}
+	return own, nil
+}
+
+// old reports whether the connection is to end for its age, and for how long its client may have known.
+func (h *httpConn) old(s *Server) (known time.Duration, old bool) {
+	if h == nil || h.conn.until == 0 {
+		return 0, false
+	}
+	now := s.clock()
+	if now < h.conn.until {
+		return 0, false
+	}
+	if h.aged.CompareAndSwap(0, now) {
+		s.counts.aged.Add(1)
+	}
+	return time.Duration(now - h.aged.Load()), true
 }
 
 // Close closes the connection, and its server forgets it.
@@ -114,9 +179,15 @@ func (h *httpConn) CloseWrite() error {
 // exchange answers one message that has come over HTTP.
 func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
 	c := s.newExchange(transport.HTTP, r.RemoteAddr, r.TLS)
+	web, _ := r.Conn.(*httpConn)
+	var err error
+	if c.methods, err = web.services(s, transport.HTTP); err != nil {
+		r.Block.Release()
+		return thrifthttp.Reply{}, err
+	}
 	oneway, err := c.takeMessage(r)
 	if err != nil || oneway {
-		return thrifthttp.Reply{Header: s.leaving(nil)}, err
+		return thrifthttp.Reply{Header: s.leaving(web, nil)}, err
 	}
 	select {
 	case <-c.replied:
@@ -125,7 +196,7 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 		return thrifthttp.Reply{}, ctx.Err()
 	}
 	reply := c.takeReply()
-	reply.Header = s.leaving(reply.Header)
+	reply.Header = s.leaving(web, reply.Header)
 	return reply, nil
 }
 
@@ -133,16 +204,22 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 func (s *Server) newExchange(d transport.Dialect, remote net.Addr, state *tls.ConnectionState) *serverConn {
 	c := &serverConn{srv: s, remote: remote, tls: state, replied: make(chan struct{})}
 	c.writing = true // there is nothing to write to
-	c.form.dialect = d
+	c.form.dialect, c.form.loose = d, d == transport.HTTP && s.opt.nonStrict
 	c.room.L = &c.mu
 	c.out.pool = &s.buffers
 	return c
 }
 
 // leaving adds to the fields of an answer that the client is to use the
-// connection no more, if the server is stopping. In HTTP/2 that becomes GOAWAY.
-func (s *Server) leaving(h http.Header) http.Header {
-	if !s.stopping.Load() {
+// connection no more, if the server is stopping or web is old. HTTP/2 has a farewell for that. A client that goes on for long with
+// an old connection is cut off by the field, which becomes net/http's GOAWAY.
+func (s *Server) leaving(web *httpConn, h http.Header) http.Header {
+	known, old := web.old(s)
+	if !s.stopping.Load() && !old {
+		return h
+	}
+	if web != nil && web.http2 != nil && known <= farewellTime {
+		web.http2.leave()
 		return h
 	}
 	if h == nil {
@@ -195,7 +272,8 @@ func (c *serverConn) releaseReply() {
 // giveUp ends the call of a client that has gone.
 func (c *serverConn) giveUp() {
 	c.mu.Lock()
-	c.gone, c.dead = true, true
+	c.gone.Store(true)
+	c.dead = true
 	c.cancelCalls(context.Canceled)
 	c.mu.Unlock()
 	c.releaseReply() // which may have come meanwhile

@@ -60,6 +60,7 @@ func (c *serverConn) awaitRoom(size int) {
 	c.mu.Lock()
 	c.holding = true // it is answered even if the server stops meanwhile
 	c.mu.Unlock()
+	c.srv.counts.paused.Add(1)
 	c.endTurn()
 	c.mu.Lock()
 	for c.full(size) {
@@ -112,11 +113,15 @@ func (c *serverConn) beginUnpacking(frame []byte, n int) {
 		if !c.srv.outOfMemory(n) || c.isOver() {
 			return
 		}
-		if !tried {
+		first := !tried
+		if first {
 			tried, small = true, c.isSmall(frame)
 		}
 		if small && c.isIdle() || c.srv.favour(c) {
 			return
+		}
+		if first {
+			c.srv.counts.paused.Add(1)
 		}
 		<-c.srv.unpacking
 		c.endTurn()
@@ -171,7 +176,10 @@ func (c *serverConn) awaitMemory(want int) {
 		return
 	}
 	start := c.srv.clock()
-	for c.srv.outOfMemory(want-c.partial) && !c.srv.favour(c) {
+	for waits := false; c.srv.outOfMemory(want-c.partial) && !c.srv.favour(c); waits = true {
+		if !waits {
+			c.srv.counts.paused.Add(1)
+		}
 		if d := c.srv.opt.readTimeout; d > 0 && time.Duration(c.srv.clock()-start) > d {
 			return // to be told by the read
 		}

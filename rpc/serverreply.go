@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -63,7 +62,7 @@ func (c *serverConn) encode(call *serverCall, ctx *callContext, out *reply, appe
 		*out, err = c.encodeMessage(call, ctx, appendResult, c.grpcReply)
 		return err
 	}
-	buf := c.srv.buffers.get()
+	buf := call.buffer()
 	b, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{})
 	body := len(b)
 	r := &call.result
@@ -291,12 +290,16 @@ func (c *serverConn) runWaiting() {
 	}
 }
 
-// dropWaiting gives up the calls that wait, after the connection has died. c.mu is held.
+// dropWaiting gives up the calls that wait, after the connection has died, but for those that outlive it. c.mu is held.
 func (c *serverConn) dropWaiting() {
 	waiting := c.waiting
 	c.waiting = nil
 	for _, call := range waiting {
 		if call.lost { // it has left
+			continue
+		}
+		if c.outlives(call) {
+			c.waiting = append(c.waiting, call)
 			continue
 		}
 		if call.claim(call.generation(), claimed) {
@@ -348,10 +351,11 @@ func (c *serverConn) queueReply(call *serverCall, out *reply) {
 func (c *serverConn) send(call *serverCall, out *reply) {
 	switch {
 	case c.dead || out.buf == nil:
+		c.mute = c.mute || out.buf == nil
 		c.hold(-out.size())
 		c.srv.discard(out)
 	default:
-		c.out.addReply(out, call.block)
+		c.reuse(c.out.addReply(out, call.block))
 	}
 	if c.replied != nil {
 		c.replyHeads, c.replyEnd = out.heads, out.end
@@ -462,66 +466,25 @@ func (c *serverConn) wrote(err error) {
 	c.wakeStreams()
 	c.room.Signal()
 	if err != nil && !c.dead {
-		c.log(slog.LevelDebug, "rpc: cannot write a reply", err)
+		level := slog.LevelDebug
 		if isTimeout(err) {
 			c.srv.counts.slowWriters.Add(1)
+			level = slog.LevelWarn
 		}
+		c.log(level, "rpc: cannot write a reply", err)
 		c.die()
 	}
 }
 
-// expire answers the calls whose time has passed, and reports whether the
-// sweeper must look again.
-func (c *serverConn) expire(now int64) (again bool) {
-	var late []*callContext
-	defer func() {
-		for _, ctx := range late { // their interceptors are the user's
-			ctx.finish(context.DeadlineExceeded)
-		}
-	}()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var due []*serverCall // all of them first: with one's reply others may leave, and be used again
-	for call := c.calls.head; call != nil; call = call.next {
-		if call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired) {
-			due = append(due, call)
-		}
-	}
-	for _, call := range due {
-		if ctx := call.ctx.Load(); ctx != nil {
-			late = append(late, ctx)
-		}
-		c.expired(call)
-	}
-	c.swept = c.calls.head != nil
-	c.kick()
-	c.finish()
-	return c.swept
-}
-
-// expired answers a call that the sweeper has claimed. c.mu is held.
-func (c *serverConn) expired(call *serverCall) {
-	c.srv.counts.refused[RefusedExpired].Add(1)
-	// The handler of a callback or future may never end, and may look at the
-	// arguments for ever.
-	call.lost = call.method.form != formPlain
-	lost := call.lost
-	if !call.oneway {
-		out := c.refusalReply(call, refusal{cause: RefusedExpired})
-		c.queueReply(call, &out)
-	}
-	if lost {
-		c.freeWorker(call)
-		c.runWaiting()
-		c.leave(call)
-	}
-}
-
-// cancelCalls ends the contexts of the calls in flight. c.mu is held.
+// cancelCalls ends the contexts of the calls in flight, but for those that outlive the connection. c.mu is held.
 func (c *serverConn) cancelCalls(reason error) {
 	for call := c.calls.head; call != nil; call = call.next {
-		if ctx := call.ctx.Load(); ctx != nil {
+		if ctx := call.ctx.Load(); ctx != nil && !c.outlives(call) {
 			ctx.end(reason)
 		}
 	}
 }
+
+// outlives reports whether a call goes on when its client has gone. A client may go as soon as it has sent a oneway
+// call: nobody waits for the end of that one, which is no less wanted. It ends with the server.
+func (c *serverConn) outlives(call *serverCall) bool { return call.oneway && !c.srv.closed.Load() }

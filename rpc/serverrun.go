@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 
 	"github.com/thrum-rpc/thrum/codec"
 	"github.com/thrum-rpc/thrum/rpc/internal/workers"
@@ -30,8 +31,8 @@ func (c *serverConn) dispatch(call *serverCall, refused refusal) {
 
 // refuseCall answers a call with the reason why it is not served.
 func (c *serverConn) refuseCall(call *serverCall, r refusal) {
-	c.srv.counts.refused[r.cause].Add(1)
 	if call.claim(call.generation(), claimed) {
+		c.srv.counts.refused[r.cause].Add(1)
 		var out reply
 		if !call.oneway {
 			out = c.refusalReply(call, r)
@@ -58,30 +59,51 @@ func (c *serverConn) mayRun(call *serverCall) bool {
 
 // enqueue puts a call into the batch that goes to the workers at the end of the turn.
 func (c *serverConn) enqueue(call *serverCall) {
-	if call.priority != c.batched || len(c.batch) == maxBatch {
+	if call.priority != c.batched || c.batch != nil && len(c.batch.tasks) == maxBatch {
 		c.submit()
 		c.batched = call.priority
 	}
-	c.batch = append(c.batch, call)
+	if c.batch == nil {
+		c.batch = c.srv.batches.get()
+	}
+	c.batch.tasks = append(c.batch.tasks, call)
 }
 
 // maxBatch is the number of calls that are handed to the workers at once.
 const maxBatch = 128
 
+// batch are calls that are handed to the workers together.
+type batch struct{ tasks []workers.Task }
+
+// batchPool holds batches that are not in use, so that what waits for calls holds none. The
+// zero value is ready.
+type batchPool struct{ batches sync.Pool }
+
+func (p *batchPool) get() *batch {
+	if b, ok := p.batches.Get().(*batch); ok {
+		return b
+	}
+	return new(batch)
+}
+
+func (p *batchPool) put(b *batch) {
+	clear(b.tasks)
+	b.tasks = b.tasks[:0]
+	p.batches.Put(b)
+}
+
 // submit hands the batch to the workers, and refuses what their queue does not take.
 func (c *serverConn) submit() {
-	if len(c.batch) == 0 {
+	b := c.batch
+	if b == nil {
 		return
 	}
-	taken := c.srv.pool.Submit(int(c.batched)-1, c.batch...)
-	for _, task := range c.batch[taken:] {
+	c.batch = nil
+	taken := c.srv.pool.Submit(int(c.batched)-1, b.tasks...)
+	for _, task := range b.tasks[taken:] {
 		c.refuseTask(task.(*serverCall))
 	}
-	clear(c.batch)
-	if cap(c.batch) > maxBatch/4 { // what waits for calls holds little memory
-		c.batch = nil
-	}
-	c.batch = c.batch[:0]
+	c.srv.batches.put(b)
 }
 
 // refuseTask refuses a call that the workers do not take.
@@ -159,7 +181,7 @@ var _ workers.Task = (*serverCall)(nil)
 // Run runs the call on a worker.
 func (call *serverCall) Run() {
 	c, s := call.conn, call.conn.srv
-	if call.state.Load()&claimed != 0 { // it has expired in the queue
+	if call.answered() { // it has expired in the queue
 		c.handled(call)
 		return
 	}
@@ -171,12 +193,15 @@ func (call *serverCall) Run() {
 		return
 	}
 	generation := call.generation()
-	ctx := c.contextOf(call, generation)
-	if ctx == nil { // it has just expired
+	ctx := c.workerContext(call, generation)
+	if !call.open(generation) { // it has just expired
 		c.handled(call)
 		return
 	}
 	if call.method.form == formFuture {
+		ctx.mu.Lock()
+		ctx.begun = true
+		ctx.mu.Unlock()
 		c.runFuture(ctx, call)
 		return
 	}

@@ -61,13 +61,15 @@ func (c *serverConn) serveStreams() bool {
 		conn.Leave(o.quiet)
 	}
 	if c.until > 0 {
-		defer time.AfterFunc(time.Duration(c.until-c.srv.clock()), conn.Drain).Stop()
+		defer time.AfterFunc(time.Duration(c.until-c.srv.clock()), func() {
+			c.srv.counts.aged.Add(1)
+			conn.Drain()
+		}).Stop()
 	}
 	err := conn.Serve()
 	level := slog.LevelDebug
-	if isProtocolError(err) {
-		c.srv.counts.brokenConns.Add(1)
-		level = slog.LevelWarn
+	if isProtocolError(err) && !c.refuse {
+		level = c.srv.countEnd(err)
 	}
 	c.log(level, "rpc: connection of streams closed", err)
 	s.handlers.Wait()
@@ -79,7 +81,7 @@ func (c *serverConn) serveStreams() bool {
 func (s *streamServer) accept(in *ttstream.Incoming) {
 	c := s.conn
 	s.srv.counts.calls.Add(1)
-	x := &callContext{conn: c, dialect: transport.TTHeader, closed: true, in: &metadata{headers: in.Metadata, ints: in.Ints}}
+	x := &callContext{conn: c, dialect: transport.TTHeader, closed: true, extras: &callExtras{in: &metadata{headers: in.Metadata, ints: in.Ints}}}
 	refused := s.admit(in, x)
 	if refused.cause != 0 {
 		s.refuse(in, refused)
@@ -98,7 +100,7 @@ func (s *streamServer) accept(in *ttstream.Incoming) {
 		s.refuse(in, refusal{cause: RefusedStopping})
 		return
 	}
-	x.stream = st
+	x.extras.stream = st
 	go s.run(x, st, cancel)
 }
 

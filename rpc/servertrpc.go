@@ -38,7 +38,7 @@ func (c *serverConn) acceptTRPC(frame []byte, n int) error {
 	if head.Type == trpc.Stream && err == nil {
 		return c.acceptStream(head, frame, n)
 	}
-	call := c.srv.newCall(c)
+	call := c.nextCall()
 	call.size = n
 	c.arrivals++
 	call.form.sequence, call.form.trpc.version = head.ID, head.Version
@@ -103,7 +103,8 @@ func (c *serverConn) openTRPC(call *serverCall, head trpc.Head, frame []byte) re
 func (c *serverConn) unpackTRPC(call *serverCall, frame []byte) refusal {
 	c.beginUnpacking(frame, len(frame))
 	call.arrived = c.arrived
-	body, err := c.srv.compressor.Decompress(nil, call.args, call.form.trpc.encoding, trpcLimit(c.srv.opt.maxFrame))
+	limit := c.srv.opt.unpacked(trpcLimit(c.srv.opt.maxFrame))
+	body, err := c.srv.compressor.Decompress(nil, call.args, call.form.trpc.encoding, limit)
 	call.size = max(call.size, cap(body))
 	c.endUnpacking(call.size)
 	if err != nil {
@@ -263,7 +264,7 @@ func (i CallInfo) SetReplyAttachment(b []byte) bool {
 	if i.x.closed || i.x.err != nil {
 		return false
 	}
-	i.x.attachment = b
+	i.x.extra().attachment = b
 	return true
 }
 
@@ -271,7 +272,10 @@ func (i CallInfo) SetReplyAttachment(b []byte) bool {
 func (x *callContext) takeAttachment() []byte {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	b := x.attachment
-	x.attachment = nil
+	if x.extras == nil {
+		return nil
+	}
+	b := x.extras.attachment
+	x.extras.attachment = nil
 	return b
 }

@@ -41,12 +41,12 @@ func (c *serverConn) acceptStream(head trpc.Head, frame []byte, n int) error {
 func (c *serverConn) openStream(head trpc.Head, frame []byte) error {
 	c.arrivals++
 	var in trpc.Init
-	x := &callContext{conn: c, dialect: transport.TRPC, closed: true, in: &metadata{}}
+	x := &callContext{conn: c, dialect: transport.TRPC, closed: true, extras: &callExtras{in: &metadata{}}}
 	r := refusal{}
 	if err := in.Parse(frame[trpc.HeadSize+int(head.Header):]); err != nil {
 		r = c.unreadableTRPC(err)
 	} else {
-		x.in.headers = metadataOf(in.TransInfo)
+		x.extras.in.headers = metadataOf(in.TransInfo)
 		r = c.admitStream(head.ID, &in, x)
 	}
 	answer := trpc.Init{IsResponse: true, ContentType: in.ContentType, Encoding: in.Encoding}
@@ -135,8 +135,8 @@ func (c *serverConn) startStream(id uint32, in *trpc.Init, x *callContext, answe
 	buf := c.newFrame()
 	buf.b = answer.Append(buf.b, id, nil)
 	ms.Stream = stream.New(x, w, o)
-	ms.OnHeader(x.in.headers)
-	x.stream = ms.Stream
+	ms.OnHeader(x.extras.in.headers)
+	x.extras.stream = ms.Stream
 	c.mu.Lock()
 	if c.streaming == nil {
 		c.streaming = map[uint32]*trpcWire{}
@@ -144,7 +144,7 @@ func (c *serverConn) startStream(id uint32, in *trpc.Init, x *callContext, answe
 	c.streaming[id] = w
 	c.handlers++
 	c.srv.inFlight.Add(1)
-	gone := c.gone
+	gone := c.gone.Load()
 	c.mu.Unlock()
 	c.queueFrame(buf)
 	if gone {
@@ -197,8 +197,9 @@ func (c *serverConn) loseStreams(reason error) {
 	}
 }
 
-func (c *serverConn) newFrame() *buffer     { return c.srv.buffers.get() }
-func (c *serverConn) dropFrame(buf *buffer) { c.srv.buffers.put(buf) }
+func (c *serverConn) newFrame() *buffer          { return c.srv.buffers.get() }
+func (c *serverConn) dropFrame(buf *buffer)      { c.srv.buffers.put(buf) }
+func (c *serverConn) blockPool() *transport.Pool { return &c.srv.blocks }
 func (c *serverConn) forgetStream(w *trpcWire) {
 	c.mu.Lock()
 	delete(c.streaming, w.id)

@@ -60,7 +60,7 @@ type Service struct {
 // by errors.As), else as InternalError with their text.
 type Method struct {
 	Name   string
-	Oneway bool // no reply is ever sent
+	Oneway bool // no reply is ever sent, and the context of a call does not end when its client goes
 
 	// Callback runs on the connection's loop: nothing else of the connection is
 	// read or written until it returns, so it must not wait for anything. It
@@ -105,6 +105,7 @@ type Method struct {
 	Data any
 
 	typed   typedForms
+	head    string // of a call's message in the binary protocol, by the bare name
 	form    methodForm
 	service string // that has the method
 	unknown bool   // it is of Service.Unknown

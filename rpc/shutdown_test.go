@@ -120,7 +120,7 @@ func TestShutdownAnswersCallsThatWaitForRoom(t *testing.T) {
 		p := connect(t, address, true)
 		p.send(append(append(p.call("blocked", 1, "runs"), p.call("blocked", 2, "waits")...), p.call("blocked", 3, "waits")...))
 		receive(t, "the call runs", started)
-		time.Sleep(5 * time.Millisecond)
+		eventually(t, "the second waits for room", func() bool { return server.Stats().Paused == 1 })
 		stopped := make(chan error, 1)
 		go func() { stopped <- server.Shutdown(t.Context()) }()
 		eventually(t, "draining", func() bool { return rpc.Draining(server) })

@@ -16,9 +16,12 @@ type counters struct {
 	unknownDialect           atomic.Int64
 	handshakes, httpRefused  atomic.Int64
 	brokenConns, slowWriters atomic.Int64
+	idle, aged, late         atomic.Int64
+	paused, unanswered       atomic.Int64
 }
 
-// Stats is what a server has done since it was made, and holds at the moment.
+// Stats is what a server has done since it was made, and holds at the moment. Of connections that are
+// HTTP, Late, SlowClients and Idle know nothing: net/http closes them.
 type Stats struct {
 	Connections    int   // open
 	InFlight       int   // calls that are accepted and not answered
@@ -32,8 +35,14 @@ type Stats struct {
 	UnknownDialect int64 // connections whose first bytes are none that is served
 	Handshakes     int64 // of TLS that failed, as with a certificate that is missing or wrong
 	HTTPRefused    int64 // requests over HTTP that hold no message that can be answered
+	Unanswered     int64 // calls that a callback or future had not answered when their time was over; they stand in Refused, too
 	Broken         int64 // connections that were closed for what the client sent
-	SlowClients    int64 // connections that were closed because the client did not read
+	Late           int64 // connections that were closed because a message did not arrive whole in ReadTimeout
+	SlowClients    int64 // connections that were closed because the client did not read for WriteTimeout
+	Idle           int64 // connections that were closed by IdleTimeout
+	Aged           int64 // connections that were closed by MaxConnectionAge
+	Paused         int64 // times that reading a connection waited for room, by MaxInFlightPerConn or MaxMemory
+	Concurrency    int   // the limit of AdaptiveConcurrency at the moment; 0 without it
 }
 
 // Stopping reports whether Shutdown or Close was called, so that calls should go elsewhere.
@@ -71,7 +80,13 @@ func (s *Server) Stats() Stats {
 		Accepted: s.counts.conns.Load(), Calls: s.counts.calls.Load(), Refused: map[Refusal]int64{},
 		Panics: s.counts.panics.Load(), SecondReplies: s.counts.secondReplies.Load(),
 		UnknownDialect: s.counts.unknownDialect.Load(),
-		Handshakes:     s.counts.handshakes.Load(), HTTPRefused: s.counts.httpRefused.Load(), Broken: s.counts.brokenConns.Load(), SlowClients: s.counts.slowWriters.Load(),
+		Handshakes:     s.counts.handshakes.Load(), HTTPRefused: s.counts.httpRefused.Load(),
+		Unanswered: s.counts.unanswered.Load(), Paused: s.counts.paused.Load(),
+		Broken: s.counts.brokenConns.Load(), Late: s.counts.late.Load(), SlowClients: s.counts.slowWriters.Load(),
+		Idle: s.counts.idle.Load(), Aged: s.counts.aged.Load(),
+	}
+	if s.adaptive != nil {
+		out.Concurrency = s.adaptive.Limit()
 	}
 	for r := range refusals {
 		if n := s.counts.refused[r].Load(); n > 0 {

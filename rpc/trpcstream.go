@@ -58,6 +58,7 @@ func (s *MessageStream) RecvOwn(ctx context.Context) (body []byte, err error) {
 type trpcQueue interface {
 	newFrame() *buffer
 	dropFrame(*buffer)
+	blockPool() *transport.Pool
 	queueFrame(*buffer) bool // false if the connection has ended
 	writable() <-chan struct{}
 	forgetStream(w *trpcWire)
@@ -235,8 +236,12 @@ func closeError(c *trpc.Close) error {
 }
 
 // viewed is the size in bytes from which on a message that waits is a view of
-// what was read. A shorter one is copied, or a byte of it might hold a whole block.
-const viewed = transport.WideBlock / 4
+// what was read. A shorter one is copied, or a byte of it might hold a whole block: from pooled bytes on into
+// a block of its own, if it is read in passing.
+const (
+	viewed = transport.WideBlock / 4
+	pooled = transport.BlockSize / 2
+)
 
 // receive hands a frame of a stream to it, and reports whether it has taken the block.
 func (w *trpcWire) receive(head trpc.Head, frame []byte, o stream.Owner) (taken bool) {
@@ -246,12 +251,17 @@ func (w *trpcWire) receive(head trpc.Head, frame []byte, o stream.Owner) (taken 
 	case trpc.StreamInit:
 		err = w.receiveInit(b)
 	case trpc.StreamData:
-		if len(b) < viewed {
+		switch {
+		case len(b) >= viewed:
+			w.ms.OnData(b, o)
+			return true
+		case len(b) >= pooled && w.ms.Lends():
+			view, block := w.conn.blockPool().Copy(b)
+			w.ms.OnData(view, block)
+		default:
 			w.ms.OnData(bytes.Clone(b), nil)
-			return false
 		}
-		w.ms.OnData(b, o)
-		return true
+		return false
 	case trpc.StreamFeedback:
 		var n uint32
 		if n, err = trpc.ParseFeedback(b); err == nil {

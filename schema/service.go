@@ -76,17 +76,37 @@ type MethodSpec struct {
 	Stream *Stream // nil for a method with one request and one reply
 }
 
-// Stream describes what follows the first request and reply of a streaming
-// method, in fbthrift's terms. In Protobuf's, what the client sends is Client,
-// and nothing else travels before it.
+// Stream describes a method that streams. With InitialReply elements follow a
+// call and its reply, as in fbthrift. Without it they are all that travels, as in
+// Protobuf, FlatBuffers and Kitex: what the method takes and what it returns, each
+// once or many times ([MessageStream]).
 type Stream struct {
-	Kind   StreamKind
-	Server *Type    // the elements that the server sends, or nil
-	Client *Type    // the elements that the client sends, or nil
-	Final  *Type    // a sink's final reply, or nil
-	Throws []*Field // exceptions that may end the server's stream
+	Kind         StreamKind
+	InitialReply bool
+	Server       *Type    // the elements that the server sends, or nil
+	Client       *Type    // the elements that the client sends, or nil
+	Final        *Type    // a sink's final reply, or nil
+	Throws       []*Field // exceptions that may end the server's stream
 	// ClientThrows are the exceptions that may end the client's elements.
 	ClientThrows []*Field
+}
+
+// MessageStream returns the stream, without a call before it, of a method that
+// takes messages of type in and returns those of type out: whoever does not stream
+// sends one. It is nil for kind 0.
+func MessageStream(kind StreamKind, in, out *Type) *Stream {
+	s := &Stream{Kind: kind}
+	switch kind {
+	case BidirectionalStream:
+		s.Client, s.Server = in, out
+	case ClientStream:
+		s.Client, s.Final = in, out
+	case ServerStream:
+		s.Server = out
+	default:
+		return nil
+	}
+	return s
 }
 
 // StreamKind tells who sends elements.
@@ -106,6 +126,22 @@ type Method struct {
 
 // NewMethod makes a method, which becomes part of a service by Complete.
 func NewMethod(spec MethodSpec) *Method { return &Method{spec: spec} }
+
+// NewMessageMethod makes a method that takes one message and returns one, or
+// streams of them, as Protobuf and FlatBuffers have. It completes spec by Args,
+// Result and Stream; kind is 0 for a method that does not stream.
+func NewMessageMethod(spec MethodSpec, kind StreamKind, in, out *Type) *Method {
+	part := func(suffix string, field FieldSpec) *StructDef {
+		field.Span = spec.Span
+		d := NewStruct(DeclSpec{Name: spec.Name + suffix, File: spec.File, Package: spec.Package, Span: spec.Span}, PlainStruct)
+		d.Complete([]*Field{NewField(field)})
+		return d
+	}
+	spec.Args = part("_args", FieldSpec{ID: 1, Name: "request", Type: in})
+	spec.Result = part("_result", FieldSpec{ID: 0, Name: "success", Type: out, Requiredness: Optional})
+	spec.Stream = MessageStream(kind, in, out)
+	return NewMethod(spec)
+}
 
 func (m *Method) Name() string             { return m.spec.Name }
 func (m *Method) Doc() string              { return m.spec.Doc }

@@ -154,6 +154,7 @@ type FieldSpec struct {
 	Deprecated   bool
 	Key          bool       // elements of lists are sorted and found by this field
 	Nested       *StructDef // the root of the buffer that the bytes hold, or nil
+	Flex         bool       // the bytes hold a value of FlexBuffers
 	JSONName     string     // empty for the name as JSON spells names
 	Doc          string
 	Annotations  Annotations
@@ -198,6 +199,9 @@ func (f *Field) Key() bool { return f.spec.Key }
 // Nested returns the table that is the root of the FlatBuffer which the bytes of
 // f hold, or nil.
 func (f *Field) Nested() *StructDef { return f.spec.Nested }
+
+// Flex reports whether the bytes of the field hold a value of FlexBuffers.
+func (f *Field) Flex() bool { return f.spec.Flex }
 
 // Packed reports whether Protobuf writes the elements of the list one after
 // another behind one header. Readers take them either way.

@@ -13,17 +13,15 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/internal/load"
-	"github.com/thrum-rpc/thrum/schema"
-	"github.com/thrum-rpc/thrum/transcode"
 )
 
-// This file is "thrum bench": its flags, its requests and a run. What is shown of
-// the result is in bench_report.go and bench_chart.go.
+// This file is "thrum bench": its flags, its requests and a run. What differs by language of the IDL is
+// in bench_flat.go, what is shown of the result in bench_report.go and bench_chart.go.
 
 func benchCommand() *command {
 	return &command{
 		name: "bench", args: "ADDRESS --idl FILE --method Service.method [--json TEMPLATE]",
-		summary: "load a Thrift server and measure it",
+		summary: "load a server of Thrift or FlatBuffers and measure it",
 		help: "Sends calls to the server at ADDRESS (host:port or unix:PATH) and checks every reply.\n" +
 			"Without --rate each connection keeps --depth calls outstanding, and the result is what\n" +
 			"the server can do. With --rate calls come at their times whether or not earlier ones\n" +
@@ -42,13 +40,19 @@ func benchCommand() *command {
 			"\n" +
 			dialectHelp + "\n" +
 			"There is one more dialect: ttheader-framed, with a frame inside TTHeader's, as Kitex\n" +
-			"may have it.\n" +
+			"may have it. Over http2 and grpc a connection has at most 100 calls outstanding, and\n" +
+			"bytes are counted without what HTTP adds.\n" +
+			"\n" +
+			"Services of a .fbs or .bfbs file are called over trpc, whose compressions are none,\n" +
+			"gzip, zlib and snappy, or over grpc, which has none and gzip. An error of the\n" +
+			"application is a reply, like an exception.\n" +
 			"\n" +
 			"Ctrl-C ends the run early; its result is shown. The exit code is 1 if a call failed.",
 		examples: []string{
 			`thrum bench 127.0.0.1:9090 --idl shop.thrift --method Shop.getBook --json '{"id": {{rand 1 5}}}'`,
 			"thrum bench 127.0.0.1:9090 --idl shop.thrift --method Shop.ping --connections 64 --depth 100 --dialect ttheader",
 			"thrum bench 127.0.0.1:9090 --idl shop.thrift --method Shop.search --json @search.json --rate 5000 --chart search.svg",
+			`thrum bench 127.0.0.1:8000 --idl orders.fbs --method shop.v1.Orders.Place --json '{"id": {{seq}}}' --depth 100`,
 			"thrum bench 127.0.0.1:9090 --idl shop.thrift --method Shop.ping --weight 9 --method Shop.subjects --json-out result.json",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -115,11 +119,11 @@ func (f *benchFlags) declare(fs *flag.FlagSet) {
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "measure for this `time`")
 	fs.DurationVar(&c.Warmup, "warmup", time.Second, "send for this `time` before measuring")
 	fs.DurationVar(&c.Timeout, "timeout", 10*time.Second, "count a call as failed after this `time`")
-	fs.Uint64Var(&c.Seed, "seed", 1, "start of the random `numbers`")
+	fs.Uint64Var(&c.Seed, "seed", 1, "the `number` that random values start from")
 	fs.IntVar(&f.variants, "variants", 1000, "how many calls are prepared of a template with placeholders, a `number`")
 	fs.BoolVar(&f.same, "same", false, "fail replies that differ from the first one to the same call")
 	fs.BoolVar(&f.inOrder, "in-order", false, "of theader and ttheader, tell the server to keep the order of calls")
-	fs.Var(&f.headers, "header", "of theader, ttheader and http, send this `key=value` with each call; may be given several times")
+	fs.Var(&f.headers, "header", "of theader, ttheader, http, http2, trpc and grpc, send this `key=value` with each call; may be given several times")
 	fs.StringVar(&f.jsonOut, "json-out", "", "write the result as JSON to this `file`, or - for standard output instead of the table")
 	fs.StringVar(&f.chart, "chart", "", "draw the result as SVG to this `file`")
 	fs.BoolVar(&f.progress, "progress", false, "show progress even if standard error is no terminal")
@@ -185,11 +189,10 @@ func (f *benchFlags) check(args []string) (err error) {
 	case f.jsonOut != "" && f.jsonOut == f.chart && f.chart != "-":
 		return usageError("--json-out and --chart name the same file")
 	}
-	var dialects []load.Dialect
-	for i := range load.DialectNames() {
-		dialects = append(dialects, load.Dialect(i))
+	if err := spare(f.inputs(), f.jsonOut, f.chart); err != nil {
+		return err
 	}
-	if c.Form, err = f.form(dialects); err != nil {
+	if c.Form, err = f.speaks(); err != nil {
 		return err
 	}
 	config, err := f.tls.config(args[0], protocolOf(c.Form.Dialect))
@@ -199,7 +202,6 @@ func (f *benchFlags) check(args []string) (err error) {
 	if config != nil {
 		c.Dial = (&tls.Dialer{Config: config}).DialContext
 	}
-	c.Form.InOrder = f.inOrder
 	c.Form.Host, c.Form.Path = httpHost(args[0]), f.path
 	for _, h := range f.headers {
 		key, value, ok := strings.Cut(h, "=")
@@ -220,6 +222,17 @@ func (f *benchFlags) check(args []string) (err error) {
 	return nil
 }
 
+// inputs returns the paths of the files that the flags name to read.
+func (f *benchFlags) inputs() []string {
+	paths := []string{f.idl}
+	for _, c := range f.calls {
+		if path, ok := strings.CutPrefix(c.Template, "@"); ok {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
 // maxPrepared bounds the calls that are prepared, in bytes.
 const maxPrepared = 256 << 20
 
@@ -233,18 +246,18 @@ func (f *benchFlags) requests(env *environment) error {
 		if err != nil {
 			return err
 		}
-		if def.Oneway() || def.Stream() != nil || streams(def) != "" {
+		if def.Oneway() || def.Stream() != nil {
 			return fmt.Errorf("%s is not answered by one reply, so there is nothing to measure", c.Method)
 		}
-		name := def.Name()
-		if f.multiplexed {
-			name = service.Name() + ":" + name
+		encode, err := f.encoder(service, def)
+		if err != nil {
+			return err
 		}
 		t, err := f.template(c)
 		if err != nil {
 			return err
 		}
-		list, size, err := f.prepare(t, c, def, name, rng, maxPrepared-total)
+		list, size, err := f.prepare(t, c, encode, rng, maxPrepared-total)
 		if err != nil {
 			return err
 		}
@@ -277,20 +290,12 @@ func (f *benchFlags) template(c *benchCall) (*template, error) {
 }
 
 // prepare encodes the variants of a call, of at most limit bytes in all.
-func (f *benchFlags) prepare(t *template, c *benchCall, def *schema.Method, name string, rng *rand.Rand, limit int) (list []load.Request, used int, err error) {
-	conv, err := transcode.NewMethod(def, transcode.RejectUnknown())
-	if err != nil {
-		return nil, 0, err
-	}
+func (f *benchFlags) prepare(t *template, c *benchCall, encode func([]byte) (load.Request, error), rng *rand.Rand, limit int) (list []load.Request, used int, err error) {
 	for seq := range c.Variants {
 		text := t.fill(seq+1, rng)
-		args, err := conv.AppendArgsThrift(nil, text)
+		r, err := encode(text)
 		if err != nil {
 			return nil, 0, fmt.Errorf("the arguments of %s: %w\n%s", c.Method, err, clip(text))
-		}
-		r, err := f.config.Form.Request(name, args)
-		if err != nil {
-			return nil, 0, err
 		}
 		r.Kind, r.Same = c.Method, f.same
 		if used += r.Size(); used > limit {

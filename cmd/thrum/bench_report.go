@@ -11,6 +11,8 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
 // This file holds what "thrum bench" shows as text, and its JSON.
@@ -25,6 +27,11 @@ type benchReport struct {
 	Calls    []benchCall  `json:"calls"`
 	Result   *load.Result `json:"result"`
 }
+
+// messages tells whether messages were sent, not structs of Thrift.
+func (r *benchReport) messages() bool { return r.Dialect == load.TRPC.String() || r.overGRPC() }
+
+func (r *benchReport) overGRPC() bool { return r.Dialect == load.GRPC.String() }
 
 // title says what was measured, on one line.
 func (r *benchReport) title() string {
@@ -61,8 +68,11 @@ func (r *benchReport) print(w io.Writer) error {
 	fmt.Fprintf(&b, "%s\n%s\n\n", r.title(), r.mode())
 	fmt.Fprintf(&b, "  replies     %s, %s per second\n", number(res.Replies), number(int64(float64(res.Replies)/seconds+0.5)))
 	fmt.Fprintf(&b, "  failed      %s\n", number(res.Failed()))
-	if res.Declared > 0 {
-		fmt.Fprintf(&b, "  exceptions  %s replies hold an exception that the IDL declares\n", number(res.Declared))
+	switch {
+	case res.Declared > 0 && r.messages():
+		fmt.Fprintf(&b, "  errors      %s calls had an error of the application for an answer\n", number(res.Declared))
+	case res.Declared > 0:
+		fmt.Fprintf(&b, "  exceptions  %s calls had an exception that the IDL declares for an answer\n", number(res.Declared))
 	}
 	fmt.Fprintf(&b, "  bytes       %s sent, %s received, from start to end\n\n", size(float64(res.BytesSent)), size(float64(res.BytesReceived)))
 	r.printLatency(&b)
@@ -119,10 +129,18 @@ func (r *benchReport) printErrors(b *strings.Builder) {
 	}
 	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
 	for _, k := range kinds {
-		fmt.Fprintf(t, "  %s\t%s\t%s\n", k, number(res.Errors[k]), errorMeaning(k))
+		fmt.Fprintf(t, "  %s\t%s\t%s\n", k, number(res.Errors[k]), r.errorMeaning(k))
 	}
 	t.Flush()
 	for _, e := range res.Exceptions {
+		if r.messages() {
+			name := trpc.Code(e.Type).String()
+			if r.overGRPC() {
+				name = grpc.Code(e.Type).String()
+			}
+			fmt.Fprintf(b, "    code %d (%s) with %q: %s\n", e.Type, name, e.Ex, number(e.Count))
+			continue
+		}
 		name := (&rpc.ApplicationException{Type: e.Type}).Error()
 		fmt.Fprintf(b, "    type %d (%s)", e.Type, name)
 		if e.Ex != "" {
@@ -134,7 +152,7 @@ func (r *benchReport) printErrors(b *strings.Builder) {
 }
 
 // errorMeaning explains a kind of failure.
-func errorMeaning(k load.ErrorKind) string {
+func (r *benchReport) errorMeaning(k load.ErrorKind) string {
 	switch k {
 	case load.Timeout:
 		return "no reply within --timeout"
@@ -161,6 +179,12 @@ func errorMeaning(k load.ErrorKind) string {
 	case load.Status:
 		return "a status of HTTP other than 200"
 	case load.Refusal:
+		if r.overGRPC() {
+			return "a code of gRPC that need not be the handler's"
+		}
+		if r.messages() {
+			return "a code of tRPC: the handler has not answered"
+		}
 		return "a TApplicationException"
 	case load.Unsent:
 		return "due, but not sent: the server did not keep up with --rate"
@@ -172,6 +196,10 @@ func errorMeaning(k load.ErrorKind) string {
 func (r *benchReport) printHints(b *strings.Builder) {
 	res := r.Result
 	switch {
+	case r.overGRPC() && res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+		fmt.Fprint(b, "\nhint: the server may not speak gRPC, or want --tls\n")
+	case r.messages() && res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+		fmt.Fprint(b, "\nhint: the server may not speak tRPC, or want --tls\n")
 	case res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
 		fmt.Fprint(b, "\nhint: the server may speak another dialect, such as --dialect=unframed, another protocol, or want --tls\n")
 	case res.Errors[load.Order] > 0 && res.Depth > 1:

@@ -64,7 +64,7 @@ func call(env *environment, args []string, o *callOptions) error {
 	if err != nil {
 		return err
 	}
-	if streams(def) != "" {
+	if s := def.Stream(); s != nil && !s.InitialReply {
 		return callStream(env, args, o, service, def)
 	}
 	method, err := generic.NewMethod(def)

@@ -26,12 +26,7 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.protocol != "binary" || s.multiplexed || s.path != "/" {
-		return nil, usageError("--protocol, --multiplexed and --path are for services of Thrift")
-	}
-	compression, err := choose("compress", s.compress, map[string]trpc.Compression{
-		"none": trpc.None, "gzip": trpc.Gzip, "zlib": trpc.Zlib, "snappy": trpc.SnappyBlock,
-	})
+	compression, err := s.compression()
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +43,23 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 	return opts, err
 }
 
+// compression returns how messages are compressed, and refuses what only Thrift has.
+func (s *speech) compression() (trpc.Compression, error) {
+	if s.protocol != "binary" || s.multiplexed || s.path != "/" {
+		return 0, usageError("--protocol, --multiplexed and --path are for services of Thrift")
+	}
+	return choose("compress", s.compress, map[string]trpc.Compression{
+		"none": trpc.None, "gzip": trpc.Gzip, "zlib": trpc.Zlib, "snappy": trpc.SnappyBlock,
+	})
+}
+
 // callFlat is call with a .fbs or .bfbs file.
 func callFlat(env *environment, args []string, o *callOptions) error {
 	options, err := o.messageOptions(args[0])
 	if err != nil {
 		return err
 	}
-	files, err := loadFlat(env.stderr, []string{o.idl}, *o.dirs)
-	if err != nil {
-		return err
-	}
-	_, def, err := findMethod(files[0], args[1])
+	_, def, err := o.find(env.stderr, args[1])
 	if err != nil {
 		return err
 	}

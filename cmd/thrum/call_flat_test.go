@@ -59,7 +59,7 @@ func serveFlat(t *testing.T, idl string, opts ...rpc.ServerOption) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := rpc.NewServer(opts...)
+	server := rpc.NewServer(append(opts, rpc.QueueTimeout(0), rpc.TaskExpiry(0))...)
 	if err := server.Register(service); err != nil {
 		t.Fatal(err)
 	}

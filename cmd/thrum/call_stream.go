@@ -11,7 +11,7 @@ import (
 	"github.com/thrum-rpc/thrum/transcode"
 )
 
-// This file is "thrum call" for methods of Thrift that stream, as Kitex's annotation says.
+// This file is "thrum call" for methods of Thrift that stream as Kitex has it.
 
 // jsonStream is a stream of messages as JSON.
 type jsonStream interface {
@@ -42,15 +42,6 @@ func converse(env *environment, s jsonStream, r io.Reader) error {
 	}
 }
 
-// streams returns how a method of Thrift streams: "server", "client", "bidirectional" or, if it
-// does not, "".
-func streams(m *schema.Method) string {
-	if a, ok := m.Annotations().Get("streaming.mode"); ok && a.Value != "unary" {
-		return a.Value
-	}
-	return ""
-}
-
 // thriftStream is a client's stream of Thrift structs.
 type thriftStream struct {
 	s        *stream.Stream
@@ -79,13 +70,9 @@ func (t *thriftStream) Close() { t.s.Cancel(nil) }
 
 // callStream calls a method that streams.
 func callStream(env *environment, args []string, o *callOptions, service *schema.Service, m *schema.Method) error {
-	fields := m.Args().Fields()
-	if m.Returns() == nil || len(fields) != 1 || fields[0].Type().Kind() != schema.Struct || m.Returns().Kind() != schema.Struct {
-		return fmt.Errorf("%s streams, and takes and returns other things than one struct", args[1])
-	}
 	var t thriftStream
 	var err error
-	if t.req, err = transcode.New(fields[0].Type().Struct()); err != nil {
+	if t.req, err = transcode.New(m.Args().Fields()[0].Type().Struct()); err != nil {
 		return err
 	}
 	if t.res, err = transcode.New(m.Returns().Struct()); err != nil {
@@ -103,7 +90,7 @@ func callStream(env *environment, args []string, o *callOptions, service *schema
 		return err
 	}
 	messages := requests(env, args[2:])
-	if streams(m) == "server" {
+	if m.Stream().Kind == schema.ServerStream {
 		input, err := callInput(env, args[2:])
 		if err != nil {
 			return err

@@ -21,8 +21,8 @@ func checkCommand() *command {
 		summary: "validate Thrift, FlatBuffers and Protobuf IDL and show what is wrong with it",
 		help: "Reads the files and what they include; those named .proto are Protobuf, those\n" +
 			"named .fbs or .bfbs FlatBuffers. Of a directory it reads all .thrift, .fbs and .proto\n" +
-			"files below, with includes searched in the directory, too. What is wrong is shown with its source line;\n" +
-			"the exit code is 1 if there is an error, warnings alone leave it at 0.\n" +
+			"files below, with includes searched in the directory, too. What is wrong is shown with\n" +
+			"its source line; the exit code is 1 if there is an error, warnings alone leave it at 0.\n" +
 			"--against compares FILE to an older form of it: what breaks messages or callers of the\n" +
 			"old one is an error, what only changes names and generated code a warning.",
 		examples: []string{

@@ -207,7 +207,7 @@ func (c *command) printHelp(w io.Writer) {
 		}
 		kind, text := flag.UnquoteUsage(f)
 		fmt.Fprintf(w, "  %s\n      %s", strings.TrimSpace(dashed(f.Name)+" "+kind), text)
-		if f.DefValue != "" && f.DefValue != "false" {
+		if f.DefValue != "" && f.DefValue != "false" && !strings.Contains(text, "(default ") {
 			fmt.Fprintf(w, " (default %s)", f.DefValue)
 		}
 		fmt.Fprintln(w)

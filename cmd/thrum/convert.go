@@ -131,6 +131,9 @@ func (f *convertFlags) run(env *environment, args []string) error {
 	if err := f.converters(env, &k); err != nil {
 		return err
 	}
+	if err := spare([]string{f.idl.path, f.proto}, args[min(1, len(args)):]...); err != nil {
+		return err
+	}
 	in, err := openInput(env, args)
 	if err != nil {
 		return err

@@ -39,15 +39,16 @@ type tlsFlags struct {
 
 // dialectHelp explains what the flags of speech take.
 const dialectHelp = "A dialect is framed, unframed, theader (fbthrift's header transport), ttheader\n" +
-	"(CloudWeGo's) or http (POST over HTTP/1.1, to --path); a protocol binary, compact or\n" +
-	"compact-fbthrift; a compression, of theader alone, none, zlib or zstd."
+	"(CloudWeGo's), http (POST over HTTP/1.1, to --path) or http2 (the same over HTTP/2); a\n" +
+	"protocol binary, compact or compact-fbthrift; a compression, of theader alone, none,\n" +
+	"zlib or zstd."
 
 func (s *speech) declare(flags *flag.FlagSet) {
 	flags.StringVar(&s.dialect, "dialect", "", "how messages travel: a `dialect` (default framed)")
 	flags.StringVar(&s.protocol, "protocol", "binary", "the `protocol` of the messages")
 	flags.StringVar(&s.compress, "compress", "none", "the `compression` of the messages")
 	flags.BoolVar(&s.multiplexed, "multiplexed", false, "name the service in each call, as TMultiplexedProtocol does")
-	flags.StringVar(&s.path, "path", "/", "of http, the `path` to post to")
+	flags.StringVar(&s.path, "path", "/", "of http and http2, the `path` to post to")
 	flags.BoolVar(&s.tls.on, "tls", false, "speak inside TLS")
 	flags.StringVar(&s.tls.files.CA, "tls-ca", "", "with --tls, the `file` of the authorities to trust instead of the system's, as PEM")
 	flags.StringVar(&s.tls.files.Cert, "tls-cert", "", "with --tls, the `file` of the certificate to show, as PEM")
@@ -75,10 +76,13 @@ func (f *tlsFlags) config(address, protocol string) (*tls.Config, error) {
 	return store.ClientConfig(name), nil
 }
 
-// protocolOf returns the name in ALPN of a dialect of Thrift.
+// protocolOf returns the name in ALPN of a dialect.
 func protocolOf(d load.Dialect) string {
-	if d == load.HTTP {
+	switch d {
+	case load.HTTP:
 		return "http/1.1"
+	case load.HTTP2, load.GRPC:
+		return "h2"
 	}
 	return "thrift"
 }
@@ -115,7 +119,7 @@ func (s *speech) form(dialects []load.Dialect) (f load.Form, err error) {
 
 // client returns how a client of the server at an address is to speak.
 func (s *speech) client(address string) (opts []rpc.ClientOption, err error) {
-	f, err := s.form([]load.Dialect{load.Framed, load.Unframed, load.Header, load.TTHeader, load.HTTP})
+	f, err := s.form([]load.Dialect{load.Framed, load.Unframed, load.Header, load.TTHeader, load.HTTP, load.HTTP2})
 	if err != nil {
 		return nil, err
 	}
@@ -133,12 +137,16 @@ func (s *speech) client(address string) (opts []rpc.ClientOption, err error) {
 		opts = append(opts, rpc.THeader(f.Transform))
 	case load.TTHeader:
 		opts = append(opts, rpc.TTHeader())
-	case load.HTTP:
+	case load.HTTP, load.HTTP2:
 		url := "http://"
 		if config != nil {
 			url = "https://"
 		}
-		opts = append(opts, rpc.HTTP(url+httpHost(address)+s.path))
+		over := rpc.HTTP
+		if f.Dialect == load.HTTP2 {
+			over = rpc.HTTP2
+		}
+		opts = append(opts, over(url+httpHost(address)+s.path))
 	}
 	if f.Protocol != 0 {
 		opts = append(opts, rpc.Compact(f.Protocol))

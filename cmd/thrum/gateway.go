@@ -37,9 +37,9 @@ func gatewayCommand() *command {
 		summary: "serve HTTP and JSON in front of a Thrift server",
 		help: "ADDRESS is that of the server: host:port or unix:PATH. Each method answers\n" +
 			"POST /Service/method with its arguments as JSON, and has the routes that annotations\n" +
-			"such as api.get name; GET / lists all, for browsers as a page to try them on. When the IDL changes, the routes do, at once and\n" +
-			"without losing a request; IDL that is wrong is reported and changes nothing. It runs\n" +
-			"until Ctrl-C.\n" +
+			"such as api.get name; GET / lists all, for browsers as a page to try them on. When\n" +
+			"the IDL changes, the routes do, at once and without losing a request; IDL that is\n" +
+			"wrong is reported and changes nothing. It runs until Ctrl-C.\n" +
 			dialectHelp,
 		examples: []string{
 			"thrum gateway 127.0.0.1:9090 --idl shop.thrift",

@@ -10,6 +10,8 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/gen"
+	"github.com/thrum-rpc/thrum/idl/fbsidl"
+	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode/flatproto"
 )
 
@@ -52,14 +54,16 @@ func genCommand() *command {
 			"in the directories that \"namespace go\" names. PATH is the import path of DIR.\n" +
 			"What is on by default is turned off by --NAME=false.\n\n" +
 			"For .fbs and .bfbs the directories are those that go_package or the namespaces\n" +
-			"name, flatc is not needed, and of the options --includes and --services count. With\n" +
-			"--proto a .proto file is written for each instead, by which clients of Protobuf call\n" +
-			"the services over gRPC and tRPC.",
+			"name, flatc is not needed, and of the options --includes, --services, --mocks and\n" +
+			"--forms count. With --proto a .proto file is written for each instead, by which\n" +
+			"clients of Protobuf call the services over gRPC and tRPC. Nothing is written if it\n" +
+			"would replace a file that was read.",
 		examples: []string{
 			"thrum gen shop.thrift -o gen --prefix example.org/shop/gen",
 			"thrum gen shop.thrift -o gen --static --getters=false",
 			"thrum gen monster.fbs -o gen --prefix example.org/game/gen",
 			"thrum gen shop.fbs -o proto --proto",
+			"thrum gen shop.fbs -o schemas --bfbs",
 			"thrum gen a.fbs b.fbs -I schemas -o gen --go-package example.org/game/gen/all",
 		},
 		setup: func(fs *flag.FlagSet) func(*environment, []string) error {
@@ -68,6 +72,7 @@ func genCommand() *command {
 			prefix := fs.String("prefix", "", "the import `path` of the directory that is written to")
 			goPackage := fs.String("go-package", "", "the Go `package` of .fbs files that name none")
 			proto := fs.Bool("proto", false, "write .proto files for .fbs files, instead of Go")
+			binary := fs.Bool("bfbs", false, "write binary schemas for .fbs files, as flatc -b --schema does, instead of Go")
 			switches := genSwitches()
 			values := make([]*bool, len(switches))
 			for i, s := range switches {
@@ -77,90 +82,105 @@ func genCommand() *command {
 				if len(args) == 0 || *out == "" {
 					return usageError("a file and -o are needed")
 				}
-				if *proto {
-					files, err := protoFiles(env, args, *dirs)
-					if err != nil {
-						return err
-					}
-					return writeFiles(env, *out, files)
+				switch {
+				case *proto && *binary:
+					return usageError("--proto and --bfbs are two ways")
+				case *proto:
+					files, read, err := converted(env, args, *dirs, "proto", flatproto.AppendSchema)
+					return writeFiles(env, *out, files, read, err)
+				case *binary:
+					files, read, err := converted(env, args, *dirs, "bfbs", fbsidl.AppendBinary)
+					return writeFiles(env, *out, files, read, err)
 				}
 				opts := []gen.Option{gen.ImportPrefix(*prefix), gen.GoPackage(*goPackage)}
 				for i, s := range switches {
 					opts = append(opts, s.option(*values[i]))
 				}
-				return generate(env, args, *dirs, *out, opts)
+				files, read, err := generated(env, args, *dirs, opts)
+				return writeFiles(env, *out, files, read, err)
 			}
 		},
 	}
 }
 
-func generate(env *environment, paths, dirs []string, out string, opts []gen.Option) error {
-	files, err := generated(env, paths, dirs, opts)
-	if list := (diag.List)(nil); errors.As(err, &list) { // what Go cannot express, with its places
-		if err := list.Render(env.stderr); err != nil {
-			return err
-		}
-		return errReported
+// writeFiles writes files below a directory and prints their paths, or shows why there are none. It
+// writes nothing if one of them would replace a file that was read.
+func writeFiles(env *environment, out string, files []gen.File, read []string, err error) error {
+	if list := (diag.List)(nil); errors.As(err, &list) { // what cannot be said, with its places
+		return shown(env.stderr, list)
 	}
 	if err != nil {
 		return err
 	}
-	return writeFiles(env, out, files)
-}
-
-// writeFiles writes files below a directory and prints their paths.
-func writeFiles(env *environment, out string, files []gen.File) error {
+	var paths []string
+	for _, g := range files {
+		paths = append(paths, filepath.Join(out, filepath.FromSlash(g.Path)))
+	}
+	if err := spare(read, paths...); err != nil {
+		return fmt.Errorf("%w; write below another directory with -o", err)
+	}
 	if err := gen.Write(out, files); err != nil {
 		return err
 	}
-	for _, g := range files {
-		if _, err := fmt.Fprintln(env.stdout, filepath.Join(out, filepath.FromSlash(g.Path))); err != nil {
+	for _, path := range paths {
+		if _, err := fmt.Fprintln(env.stdout, path); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// protoFiles returns the .proto files for .fbs files.
-func protoFiles(env *environment, paths, dirs []string) ([]gen.File, error) {
+// converted returns what convert makes of each .fbs file, with that ending, and the paths of what was read.
+func converted(env *environment, paths, dirs []string, ending string, convert func([]byte, *schema.File) ([]byte, error)) (files []gen.File, read []string, err error) {
 	if !isFBS(paths[0]) {
-		return nil, usageError("--proto is for .fbs and .bfbs files")
+		return nil, nil, usageError("--" + ending + " is for .fbs and .bfbs files")
 	}
 	loaded, err := loadFlat(env.stderr, paths, dirs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var files []gen.File
 	for i, f := range loaded {
-		text, err := flatproto.AppendSchema(nil, f)
+		text, err := convert(nil, f)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", paths[i], err)
+			return nil, nil, fmt.Errorf("%s: %w", paths[i], err)
 		}
-		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i])) + ".proto"
+		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i])) + "." + ending
 		if k := slices.IndexFunc(files, func(f gen.File) bool { return f.Path == name }); k >= 0 {
-			return nil, usageError(fmt.Sprintf("%s and %s would both be written to %s; write them below different directories", paths[k], paths[i], name))
+			return nil, nil, usageError(fmt.Sprintf("%s and %s would both be written to %s; write them below different directories", paths[k], paths[i], name))
 		}
 		files = append(files, gen.File{Path: name, Content: text})
 	}
-	return files, nil
+	return files, pathsRead(paths, loaded), nil
 }
 
-// generated returns the Go for files of one language: one of Thrift, or some of
-// FlatBuffers.
-func generated(env *environment, paths, dirs []string, opts []gen.Option) ([]gen.File, error) {
-	if !isFBS(paths[0]) {
-		if len(paths) > 1 {
-			return nil, usageError("Thrift IDL is written one file at a time")
-		}
-		f, err := loadThrift(env.stderr, paths[0], dirs)
+// generated returns the Go for files of one language, one of Thrift or some of FlatBuffers, and the
+// paths of what was read.
+func generated(env *environment, paths, dirs []string, opts []gen.Option) (files []gen.File, read []string, err error) {
+	if isFBS(paths[0]) {
+		loaded, err := loadFlat(env.stderr, paths, dirs)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return gen.Go(f, opts...)
+		files, err = gen.FlatBuffers(loaded, opts...)
+		return files, pathsRead(paths, loaded), err
 	}
-	files, err := loadFlat(env.stderr, paths, dirs)
+	if len(paths) > 1 {
+		return nil, nil, usageError("Thrift IDL is written one file at a time")
+	}
+	f, err := loadThrift(env.stderr, paths[0], dirs)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return gen.FlatBuffers(files, opts...)
+	files, err = gen.Go(f, opts...)
+	return files, pathsRead(paths, []*schema.File{f}), err
+}
+
+// pathsRead returns the paths of the files that were read for those that the user named.
+func pathsRead(paths []string, loaded []*schema.File) []string {
+	for _, f := range loaded {
+		for _, included := range withIncludes(f) {
+			paths = append(paths, included.Path())
+		}
+	}
+	return paths
 }

@@ -152,11 +152,18 @@ type methodFlags struct {
 
 func (f *methodFlags) declare(flags *flag.FlagSet) {
 	f.dirs = includeFlag(flags)
-	flags.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files; to call, a .fbs or .bfbs file too")
+	flags.StringVar(&f.idl, "idl", "", "the .thrift `file` that declares the service, or a directory of such files; or a .fbs or .bfbs file")
 }
 
 // find finds Service.method.
 func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *schema.Method, error) {
+	if isFBS(f.idl) {
+		files, err := loadFlat(stderr, []string{f.idl}, *f.dirs)
+		if err != nil {
+			return nil, nil, err
+		}
+		return findMethod(files[0], name)
+	}
 	if info, err := os.Stat(f.idl); err == nil && info.IsDir() {
 		return findBelow(stderr, f.idl, *f.dirs, name)
 	}

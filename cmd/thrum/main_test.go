@@ -5,6 +5,7 @@ import (
 	"context"
 	"flag"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -279,8 +280,8 @@ func TestCheckReadsFlatBuffersByItsExtension(t *testing.T) {
 	if out, _ := expect(t, exitFailed, "check", binary); !strings.Contains(out, "a.bfbs: error: the binary schema is broken") {
 		t.Errorf("got %q", out)
 	}
-	if _, stderr := expect(t, exitUsage, "bench", "127.0.0.1:1", "--idl", path, "--method", "S.m"); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
-		t.Errorf("thrum bench: %q", stderr)
+	if _, stderr := expect(t, exitUsage, "gateway", "127.0.0.1:1", "--idl", path); !strings.Contains(stderr, "a.fbs is FlatBuffers IDL") {
+		t.Errorf("thrum gateway: %q", stderr)
 	}
 }
 
@@ -303,6 +304,12 @@ func TestGenWritesProtobufsFilesForFlatBuffers(t *testing.T) {
 		t.Errorf("got %q", stderr)
 	}
 	expect(t, exitUsage, "gen", "one.thrift", "-o", "out", "--proto")
+	if err := os.WriteFile("names.fbs", []byte("table T { a_b: int; aB: int; }"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr := expect(t, exitFailed, "gen", "names.fbs", "-o", "out", "--proto"); !strings.Contains(stderr, "names.fbs:1:21: error") || !strings.Contains(stderr, "names.fbs:1:11: note") {
+		t.Errorf("one name: %s", stderr)
+	}
 	if err := os.Mkdir("other", 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -480,4 +487,77 @@ func TestGenShowsWhereGoCannotExpressTheIDL(t *testing.T) {
 	if !strings.Contains(stderr, "keys.thrift:2:29: error: Go has no maps with keys of type list<i32>") || !strings.Contains(stderr, "^") {
 		t.Errorf("stderr:\n%s", stderr)
 	}
+}
+
+func TestGenWritesBinarySchemas(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("shop.fbs", []byte("namespace shop; table A { n:int = 3; } root_type A; rpc_service S { M(A):A; }"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, _ := expect(t, exitOK, "gen", "shop.fbs", "-o", "out", "--bfbs"); out != filepath.FromSlash("out/shop.bfbs\n") {
+		t.Errorf("wrote %q", out)
+	}
+	// What is written is taken wherever the text is.
+	if out, _ := expect(t, exitOK, "check", "--against", "shop.fbs", "out/shop.bfbs"); !strings.Contains(out, "0 errors, 0 warnings") {
+		t.Errorf("got %s", out)
+	}
+	if out, _ := expect(t, exitOK, "gen", "out/shop.bfbs", "-o", "go"); out != filepath.FromSlash("go/shop/shop.go\n") {
+		t.Errorf("wrote %q", out)
+	}
+	expect(t, exitUsage, "gen", "shop.fbs", "-o", "out", "--bfbs", "--proto")
+}
+
+func TestWhatIsReadIsNotWrittenOver(t *testing.T) {
+	t.Chdir(t.TempDir())
+	const text, more = "include \"more.fbs\"; table A { n:int = 3; b:B; } rpc_service S { M(A):A; }", "table B { n:int = 4; }"
+	for name, text := range map[string]string{"shop.fbs": text, "more.fbs": more, "in.json": "{}", "shop.thrift": "struct T {} service S { T m() }"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(t, exitOK, "gen", "shop.fbs", "-o", ".", "--bfbs")
+	if err := os.Symlink("shop.bfbs", "other.bfbs"); err != nil {
+		t.Fatal(err)
+	}
+	// A schema may include a file whatever its name is.
+	if err := os.WriteFile("base.fbs", []byte("include \"base.proto\"; table A { b:B; }"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("base.proto", []byte(more), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{
+		"gen shop.bfbs -o . --bfbs",
+		"gen other.bfbs -o . --bfbs",
+		"gen base.fbs -o . --proto",
+		"convert in.json shop.fbs --to flatbuffers --idl shop.fbs --type A",
+		"bench 127.0.0.1:1 --idl shop.thrift --method S.m --chart shop.thrift",
+		"bench 127.0.0.1:1 --idl shop.thrift --method S.m --json @in.json --json-out ./in.json",
+	} {
+		before := contents(t)
+		if _, stderr := expect(t, exitFailed, strings.Fields(args)...); !strings.Contains(stderr, "would be written over, and it is an input") {
+			t.Errorf("thrum %s: %q", args, stderr)
+		}
+		if after := contents(t); !maps.Equal(after, before) {
+			t.Errorf("thrum %s: before %q, after %q", args, before, after)
+		}
+	}
+	expect(t, exitOK, "gen", "shop.bfbs", "-o", "out", "--bfbs")
+	expect(t, exitOK, "gen", "shop.fbs", "-o", ".", "--bfbs") // a file of an earlier run
+}
+
+// contents returns the text of the files in the current directory.
+func contents(t *testing.T) map[string]string {
+	t.Helper()
+	all := make(map[string]string)
+	names, err := filepath.Glob("*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if b, err := os.ReadFile(name); err == nil {
+			all[name] = string(b)
+		}
+	}
+	return all
 }

@@ -136,7 +136,7 @@ func (f *newFlags) sayNext(w io.Writer, begun, found bool) {
 		steps = append(steps, "  "+add+" && go mod tidy     # your go.mod does not know Thrum\n")
 	}
 	if begun {
-		steps = append(steps, fmt.Sprintf("  cd %s && go test ./... && go run .\n  go run ./cmd/client     # in another terminal\n", f.out),
+		steps = append(steps, fmt.Sprintf("  cd %s && go test ./... && go run .\n  cd %[1]s && go run ./cmd/client     # in another terminal\n", f.out),
 			"Handlers answer with empty values until you write them. Run thrum new again when the IDL has changed.\n")
 	}
 	if len(steps) > 0 {

@@ -58,7 +58,8 @@ var layouts = []struct {
 				Watch(A):A (streaming: "server"); }
 			rpc_service config { Get(A):A; }
 			table low { a:A (required); l:[low]; }
-			rpc_service lower { get(low):low; Client(low):low; b(low):low (streaming: "bidi"); }
+			union held { low, A } table holder { h:held (required); }
+			rpc_service lower { get(low):low; Client(low):holder; b(low):low (streaming: "bidi"); }
 			namespace app.v1; table C { n:int; } rpc_service Old { Get(C):C; }`,
 		"v1.fbs": `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
 		[]string{"--fbs", "root.fbs"}, false},
@@ -107,11 +108,12 @@ func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
-	var mods []string
+	work, tests := "go 1.25.0\n", []string{"test", "-ldflags=-s -w"} // which links sooner
 	for i, l := range layouts {
 		root := string(rune('a' + i))
+		mod := "example.com/app" + root
 		for name, text := range l.files {
-			placeFile(t, filepath.Join(root, name), text)
+			placeFile(t, filepath.Join(root, name), strings.ReplaceAll(text, "example.com/app/", mod+"/"))
 		}
 		var args []string
 		for _, a := range l.args {
@@ -121,26 +123,29 @@ func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
 			args = append(args, a)
 		}
 		out := filepath.Join("out", root)
-		stdout, _ := expect(t, exitOK, append([]string{"new", "-o", out, "--mod", "example.com/app"}, args...)...)
+		stdout, _ := expect(t, exitOK, append([]string{"new", "-o", out, "--mod", mod}, args...)...)
 		if want := "go.mod takes Thrum from " + checkout; !strings.Contains(stdout, want) || !strings.Contains(stdout, "cd "+out+" && go test") {
 			t.Errorf("%s: the output does not say what is next: %s", l.name, stdout)
 		}
-		mods = append(mods, out)
+		if !l.run {
+			runGo(t, out, "GOWORK=off", "vet", "./...")
+			continue
+		}
+		work += "use ./" + root + "\n"
+		tests = append(tests, "./"+root+"/...")
 	}
-	for i, mod := range mods {
-		verb := "vet"
-		if layouts[i].run {
-			verb = "test"
-		}
-		args := []string{verb, "./..."}
-		if verb == "test" {
-			args = []string{verb, "-ldflags=-s -w", "./..."} // which links sooner
-		}
-		cmd := exec.Command("go", args...)
-		cmd.Dir, cmd.Env = mod, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("%s: %v\n%s", layouts[i].name, err, out)
-		}
+	// Modules beside each other are loaded once and linked two at a time.
+	placeFile(t, filepath.Join("out", "go.work"), work)
+	runGo(t, "out", "GOWORK="+filepath.Join(dir, "out", "go.work"), tests...)
+}
+
+// runGo runs the go command, which must not fail, in a directory.
+func runGo(t *testing.T, dir, work string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), work, "GOFLAGS=", "GOPROXY=off")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 }
 
@@ -178,8 +183,8 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("srv", "go.mod")); err == nil {
 		t.Error("a go.mod in a module")
 	}
-	if text := fileText(t, "srv/services.go"); !strings.Contains(text, `"example.com/found/srv/stub/x"`) {
-		t.Errorf("imports of %s", text)
+	if text := fileText(t, "srv/one.go"); !strings.Contains(text, `x2 "example.com/found/srv/stub/x"`) || !strings.Contains(text, "return x2.NewOneService(&One{})") {
+		t.Errorf("the handler's file: %s", text)
 	}
 	mine := "package main // mine\n\nfunc (o One) Get() {}\n"
 	kept := []string{"main.go", "config.go", "config.json", "one.go", "one_test.go", "server_test.go", "cmd/client/main.go"}
@@ -207,6 +212,16 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	}
 	if text := fileText(t, "srv/stub/x/a.go"); !strings.Contains(text, "Put(") {
 		t.Error("the stubs are old")
+	}
+}
+
+// The test of a mock counts calls when one has returned, which says nothing of a oneway one.
+func TestTheExampleOfAMockIsNoOnewayMethod(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.thrift", "namespace go x\nservice One { oneway void tell(1: string s), i32 find(1: i32 n) }")
+	expect(t, exitOK, "new", "--thrift", "a.thrift", "-o", "srv", "--mod", "example.com/one")
+	if text := fileText(t, "srv/one_test.go"); !strings.Contains(text, "m.FindFunc = ") || strings.Contains(text, "TellFunc") {
+		t.Errorf("the handler's tests: %s", text)
 	}
 }
 

@@ -17,6 +17,23 @@ type output struct {
 	device *os.File // what is no regular file
 }
 
+// spare returns an error if one of the outputs is one of the files that the command reads, under
+// whatever name: it would be lost.
+func spare(inputs []string, outputs ...string) error {
+	for _, out := range outputs {
+		there, err := os.Stat(out)
+		if err != nil || !there.Mode().IsRegular() {
+			continue
+		}
+		for _, in := range inputs {
+			if info, err := os.Stat(in); err == nil && os.SameFile(info, there) {
+				return fmt.Errorf("%s would be written over, and it is an input", out)
+			}
+		}
+	}
+	return nil
+}
+
 // createOutput creates the output that the arguments name, or takes standard output.
 func createOutput(env *environment, args []string) (*output, error) {
 	if len(args) == 0 || args[0] == "-" {

@@ -93,7 +93,7 @@ func TestAnAddressWithoutALeaseIsPutAgain(t *testing.T) {
 	if _, err := c.Revoke(t.Context(), leases.Leases[0].ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the address is there again", func() bool { return recoveries.Load() == 1 })
+	eventually(t, "the address is there again", func() bool { return recoveries.Load() > 0 })
 	if losses.Load() == 0 {
 		t.Error("the loss is not reported")
 	}

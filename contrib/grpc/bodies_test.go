@@ -191,7 +191,7 @@ func shopServer(t *testing.T, file *schema.File) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0))
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := s.Register(service); err != nil {
 		t.Fatal(err)
 	}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -37,7 +38,7 @@ func each(t *testing.T, test func(t *testing.T, address string, w *waits)) {
 }
 
 // askThrum makes a call by Thrum.
-func askThrum(ctx context.Context, c *rpc.MessageClient, text string, count int32) (string, error) {
+func askThrum(ctx context.Context, c rpc.MessageCaller, text string, count int32) (string, error) {
 	reply, err := flatrpc.Call[words.Word](ctx, c, repeat, words.New(nil, text, count), words.Verifier())
 	if err != nil {
 		return "", err
@@ -106,24 +107,27 @@ func TestMetadataOfCallsGoesBothWays(t *testing.T) {
 
 func TestDeadlinesAndCancellationsEndCalls(t *testing.T) {
 	each(t, func(t *testing.T, address string, w *waits) {
-		c := thrumClient(t, address)
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		_, err := askThrum(ctx, c, "wait", 1)
+		side := strings.TrimPrefix(t.Name(), "TestDeadlinesAndCancellationsEndCalls/")
+		err := expired(t, func(w *waits) func(context.Context) error {
+			c := thrumClient(t, servers(t, w)[side])
+			return func(ctx context.Context) error {
+				_, err := askThrum(ctx, c, "wait", 1)
+				return err
+			}
+		})
 		var status *wire.Status
 		if !errors.Is(err, context.DeadlineExceeded) && !(errors.As(err, &status) && status.Code == wire.DeadlineExceeded) {
 			t.Errorf("with a deadline: %v", err)
 		}
-		receive(t, "the handler begins", w.begun)
-		receive(t, "the handler ends with its deadline", w.ended)
 
-		ctx, cancel = context.WithCancel(t.Context())
+		c := thrumClient(t, address)
+		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() {
 			_, err := askThrum(ctx, c, "wait", 1)
 			done <- err
 		}()
-		receive(t, "the handler begins again", w.begun)
+		receive(t, "the handler begins", w.begun)
 		cancel()
 		if err := receive(t, "the call ends", done); !errors.Is(err, context.Canceled) {
 			t.Errorf("cancelled: %v", err)
@@ -152,7 +156,7 @@ func TestStreamsOfServersAreUsed(t *testing.T) {
 	})
 }
 
-func splitByThrum(ctx context.Context, c *rpc.MessageClient, text string, count int32) (n int32, err error) {
+func splitByThrum(ctx context.Context, c rpc.MessageCaller, text string, count int32) (n int32, err error) {
 	s, err := flatrpc.OpenServerStream[words.Word](ctx, c, split, words.New(nil, text, count), words.Verifier())
 	if err != nil {
 		return 0, err
@@ -180,7 +184,7 @@ func TestTrailersOfStreamsComeBack(t *testing.T) {
 	}
 }
 
-func joinByThrum(t *testing.T, c *rpc.MessageClient) {
+func joinByThrum(t *testing.T, c rpc.MessageCaller) {
 	t.Helper()
 	s, err := flatrpc.OpenClientStream[words.Word](within(t), c, join, words.Verifier())
 	if err != nil {
@@ -196,7 +200,7 @@ func joinByThrum(t *testing.T, c *rpc.MessageClient) {
 	}
 }
 
-func echoByThrum(t *testing.T, c *rpc.MessageClient, n int32) {
+func echoByThrum(t *testing.T, c rpc.MessageCaller, n int32) {
 	t.Helper()
 	s, err := flatrpc.OpenBidi[words.Word](within(t), c, echo, words.Verifier())
 	if err != nil {
@@ -292,6 +296,38 @@ func TestServersAreCalledInsideTLS(t *testing.T) {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
 			echoByThrum(t, c, 10)
+		})
+	}
+}
+
+func TestWhatNoServerHasAcceptedWasNotSent(t *testing.T) {
+	for name, call := range map[string]func(*rpc.MessageClient) error{
+		"a call": func(c *rpc.MessageClient) error {
+			_, err := askThrum(within(t), c, "a", 1)
+			return err
+		},
+		"a stream": func(c *rpc.MessageClient) error {
+			_, err := splitByThrum(within(t), c, "a", 1)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, connected := listen(t), make(chan struct{}, 10)
+			c := thrumClient(t, l.Addr().String(), rpc.Dialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+				nc, err := new(net.Dialer).DialContext(ctx, network, address)
+				if err == nil {
+					connected <- struct{}{}
+				}
+				return nc, err
+			}))
+			ended := make(chan error, 1)
+			go func() { ended <- call(c) }()
+			receive(t, "the system has made the connection", connected)
+			l.Close()
+			var e *rpc.Error
+			if err := receive(t, "the call fails", ended); !errors.As(err, &e) || e.Sent {
+				t.Errorf("%v", err)
+			}
 		})
 	}
 }

@@ -67,6 +67,27 @@ func (w *waits) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
+// expired makes a call whose deadline ends while its handler waits, of a server that start starts and run calls, and returns
+// the call's error. A call whose deadline has ended before is made again, to another server, with more time.
+func expired(t *testing.T, start func(w *waits) (run func(ctx context.Context) error)) error {
+	t.Helper()
+	for d := 200 * time.Millisecond; d < patience; d *= 4 {
+		w := newWaits()
+		run := start(w)
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		err := run(ctx)
+		cancel()
+		select {
+		case <-w.begun:
+			receive(t, "the handler ends with its deadline", w.ended)
+			return err
+		default:
+		}
+	}
+	t.Fatal("no handler begins")
+	return nil
+}
+
 // failure is what the handlers of Thrum do with a text: an error, or none.
 func failure(text string) error {
 	switch text {
@@ -87,7 +108,7 @@ func failure(text string) error {
 // thrumServer serves Words by Thrum until the test ends.
 func thrumServer(t *testing.T, w *waits, opts ...rpc.ServerOption) (string, *rpc.Server) {
 	t.Helper()
-	opts = append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0)}, opts...)
+	opts = append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)
 	s := rpc.NewServer(opts...)
 	methods := append(thrumStreams(w), flatrpc.Unary("Repeat", words.Verifier(), func(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 		info, _ := rpc.Info(ctx)
@@ -159,6 +180,21 @@ func peerClient(t *testing.T, address string, opts ...grpc.DialOption) *grpc.Cli
 // peerServer serves Words by grpc-go until the test ends.
 func peerServer(t *testing.T, w *waits, opts ...grpc.ServerOption) string {
 	t.Helper()
+	address, _ := startPeer(t, w, opts...)
+	return address
+}
+
+// startPeer is peerServer for who stops the server itself.
+func startPeer(t *testing.T, w *waits, opts ...grpc.ServerOption) (string, *grpc.Server) {
+	t.Helper()
+	s, l := newPeer(w, opts...), listen(t)
+	go s.Serve(l)
+	t.Cleanup(s.Stop)
+	return l.Addr().String(), s
+}
+
+// newPeer is Words by grpc-go.
+func newPeer(w *waits, opts ...grpc.ServerOption) *grpc.Server {
 	opts = append([]grpc.ServerOption{grpc.ForceServerCodec(google.FlatbuffersCodec{}), grpc.MaxRecvMsgSize(64 << 20)}, opts...)
 	s := grpc.NewServer(opts...)
 	s.RegisterService(&grpc.ServiceDesc{
@@ -183,10 +219,7 @@ func peerServer(t *testing.T, w *waits, opts ...grpc.ServerOption) string {
 			return googleWord(strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 		}}},
 	}, nil)
-	l := listen(t)
-	go s.Serve(l)
-	t.Cleanup(s.Stop)
-	return l.Addr().String()
+	return s
 }
 
 func peerFailure(text string) error {

@@ -93,10 +93,7 @@ func TestPeersMetadataGoesBothWays(t *testing.T) {
 }
 
 func TestPeersDeadlinesAndCancellationsEndHandlers(t *testing.T) {
-	w := newWaits()
-	address, _ := thrumServer(t, w)
-	c := peerClient(t, address)
-	open := func(ctx context.Context) error {
+	open := func(ctx context.Context, c *grpc.ClientConn) error {
 		s, err := c.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, split)
 		if err == nil {
 			err = s.SendMsg(googleWord("wait", 0))
@@ -109,24 +106,27 @@ func TestPeersDeadlinesAndCancellationsEndHandlers(t *testing.T) {
 		}
 		return err
 	}
-	call := func(ctx context.Context) error {
+	call := func(ctx context.Context, c *grpc.ClientConn) error {
 		_, err := ask(ctx, c, "wait", 1)
 		return err
 	}
-	for name, run := range map[string]func(context.Context) error{"call": call, "stream": open} {
+	for name, run := range map[string]func(context.Context, *grpc.ClientConn) error{"call": call, "stream": open} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-			defer cancel()
-			if err := run(ctx); status.Code(err) != codes.DeadlineExceeded {
+			start := func(w *waits) func(context.Context) error {
+				address, _ := thrumServer(t, w)
+				c := peerClient(t, address)
+				return func(ctx context.Context) error { return run(ctx, c) }
+			}
+			if err := expired(t, start); status.Code(err) != codes.DeadlineExceeded {
 				t.Errorf("with a deadline: %v", err)
 			}
-			receive(t, "the handler begins", w.begun)
-			receive(t, "the handler ends with its deadline", w.ended)
 
-			ctx, cancel = context.WithCancel(t.Context())
+			w := newWaits()
+			again := start(w)
+			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
-			go func() { done <- run(ctx) }()
-			receive(t, "the handler begins again", w.begun)
+			go func() { done <- again(ctx) }()
+			receive(t, "the handler begins", w.begun)
 			cancel()
 			if err := receive(t, "the call ends", done); status.Code(err) != codes.Canceled {
 				t.Errorf("cancelled: %v", err)

@@ -62,6 +62,10 @@ type payloadCodec struct {
 // calls itself.
 func (c *payloadCodec) Name() string { return serviceinfo.Thrift.String() }
 
+// String is what Kitex's options note of the codec. They print it by %+v, which would read what calls are
+// changing at the same time.
+func (c *payloadCodec) String() string { return "thrum" }
+
 // Marshal writes the envelope and the struct of a message.
 func (c *payloadCodec) Marshal(ctx context.Context, message remote.Message, out remote.ByteBuffer) error {
 	ri := message.RPCInfo()

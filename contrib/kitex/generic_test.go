@@ -87,7 +87,7 @@ func echoService(t *testing.T) *schema.Service {
 // serveOurs serves on a TCP port until the test ends.
 func serveOurs(t *testing.T, s *rpc.Service) string {
 	t.Helper()
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(s); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func heard(told <-chan string) string {
 	select {
 	case name := <-told:
 		return name
-	case <-time.After(5 * time.Second):
+	case <-time.After(patience):
 		return "nothing"
 	}
 }

@@ -52,7 +52,7 @@ func serveVersion(t *testing.T, handle func(ctx context.Context) (string, error)
 // serveVersionAt is serveVersion at an address where another server may listen, too.
 func serveVersionAt(t *testing.T, address string, handle func(ctx context.Context) (string, error), opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	s := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)))...)
+	s := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	if err := s.Register(versionService(handle)); err != nil {
 		t.Fatal(err)
 	}

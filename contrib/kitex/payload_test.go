@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -268,6 +269,12 @@ func TestATypeThatNeitherCanHandleSaysWhy(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), reason) {
 			t.Errorf("%T: got %v", data, err)
 		}
+	}
+}
+
+func TestKitexsOptionsPrintANameOnly(t *testing.T) {
+	if s := fmt.Sprintf("%+v", kitex.New()); s != "thrum" {
+		t.Errorf("the codec is printed as %.100q", s)
 	}
 }
 

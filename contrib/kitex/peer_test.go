@@ -22,7 +22,7 @@ import (
 // serveThrum starts a bookshop of package rpc and returns its address.
 func serveThrum(t *testing.T) string {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := s.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestThrumClientsCallKitexServers(t *testing.T) {
 func compareCalls(t *testing.T, theirs rpc.Caller) {
 	t.Helper()
 	calls, service := loadCalls(t)
-	ours := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
+	ours := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := ours.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

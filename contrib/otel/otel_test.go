@@ -100,10 +100,11 @@ func attributesOf(s tracetest.SpanStub) map[string]string {
 	return m
 }
 
-// serve lets a server with the methods of a service "Shop" serve until the test ends.
+// serve lets a server with the methods of a service "Shop" serve until the test ends. Its calls have any time unless
+// opts say otherwise, since machines that run tests are slow.
 func serve(t testing.TB, methods []rpc.Method, opts ...rpc.ServerOption) string {
 	t.Helper()
-	server := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)))...)
+	server := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	if err := server.Register(&rpc.Service{Name: "Shop", Methods: methods}); err != nil {
 		t.Fatal(err)
 	}
@@ -288,23 +289,32 @@ func TestSpansTellHowCallsEnd(t *testing.T) {
 	}
 }
 
-func TestTimeoutsAndLostConnectionsAreTold(t *testing.T) {
-	server := newProcess()
-	release := make(chan struct{})
-	defer close(release)
-	address := serve(t, []rpc.Method{empty("Wait", func(ctx context.Context) error {
-		select {
-		case <-ctx.Done():
+// expired makes a call that expires at the server while its handler runs. A call that has expired before is made again,
+// on new connections, with more time.
+func expired(t *testing.T) (client, server *process, c *rpc.Client) {
+	t.Helper()
+	for expiry := 50 * time.Millisecond; expiry < patience; expiry *= 4 {
+		var begun atomic.Bool
+		client, server = newProcess(), newProcess()
+		address := serve(t, []rpc.Method{empty("Wait", func(ctx context.Context) error {
+			begun.Store(true)
+			<-ctx.Done()
 			return ctx.Err()
-		case <-release:
-			return nil
+		})}, otelthrum.Server(server.opts...), rpc.TaskExpiry(expiry))
+		c = dial(t, address, otelthrum.Client(client.opts...))
+		if err := call(t.Context(), c, "Wait"); err == nil {
+			t.Fatal("no timeout")
 		}
-	})}, otelthrum.Server(server.opts...), rpc.TaskExpiry(50*time.Millisecond))
-	client := newProcess()
-	c := dial(t, address, otelthrum.Client(client.opts...))
-	if err := call(t.Context(), c, "Wait"); err == nil {
-		t.Fatal("no timeout")
+		if begun.Load() {
+			return client, server, c
+		}
 	}
+	t.Fatal("no handler begins")
+	return nil, nil, nil
+}
+
+func TestTimeoutsAndLostConnectionsAreTold(t *testing.T) {
+	client, server, c := expired(t)
 	if got := said(client.span(t, trace.SpanKindClient)); got != "Error error.type=TIMEOUT rpc.response.status_code=12" {
 		t.Errorf("the server's timeout at the client: %s", got)
 	}
@@ -373,7 +383,7 @@ func TestSpansAndMeasurementsHaveTheNamesOfTheConventions(t *testing.T) {
 
 func TestNamesThatClientsChooseAreNotToldApart(t *testing.T) {
 	p := newProcess()
-	server := rpc.NewServer(otelthrum.Server(p.opts...))
+	server := rpc.NewServer(otelthrum.Server(p.opts...), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	any := &rpc.Service{Name: "Any", Unknown: func(string, bool) *rpc.Method {
 		m := empty("", func(context.Context) error { return nil })
 		return &m

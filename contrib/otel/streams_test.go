@@ -261,7 +261,7 @@ func TestStreamsOfAClusterHaveSpans(t *testing.T) {
 
 func TestRefusalsAreMeasured(t *testing.T) {
 	p := newProcess()
-	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Overloaded(func(rpc.CallInfo) error { return errors.New("no") }))
+	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0), rpc.Overloaded(func(rpc.CallInfo) error { return errors.New("no") }))
 	if err := server.Register(&rpc.Service{Name: "Shop", Methods: []rpc.Method{empty("f", func(context.Context) error { return nil }), rpc.BidiStreaming("chat", chat)}}); err != nil {
 		t.Fatal(err)
 	}

@@ -32,10 +32,11 @@ var shop = &rpc.Service{Name: "Shop", Methods: []rpc.Method{
 	}},
 }}
 
-// start lets a server serve until the test ends, and returns its address.
+// start lets a server serve until the test ends, and returns its address. Its calls have any time, since machines that
+// run tests are slow.
 func start(t *testing.T, services []*rpc.Service, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	server := rpc.NewServer(append(opts, rpc.Logger(slog.New(slog.DiscardHandler)))...)
+	server := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	for _, s := range services {
 		if err := server.Register(s); err != nil {
 			t.Fatal(err)

@@ -111,7 +111,7 @@ const messages, size = 100, 3000
 // open opens a stream by trpc-go.
 func open(t *testing.T, method string, server, client_ bool, opts []client.Option) client.ClientStream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 4*patience) // for thousands of messages
 	t.Cleanup(cancel)
 	ctx, msg := codec.WithCloneMessage(ctx)
 	msg.WithCalleeServiceName(service)
@@ -220,10 +220,10 @@ func TestThePeersClientGetsTheOutcomeOfThrumsStreams(t *testing.T) {
 
 func TestThrumsClientStreamsWithThePeersServer(t *testing.T) {
 	address := peerServer(t, peerStreams()...)
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	text := strings.Repeat("x", size)
 	for _, c := range compressions {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
 		thrum := dial(t, address, c)
 		d, err := flatrpc.OpenServerStream[words.Word](ctx, thrum, split, words.New(nil, text, messages), words.Verifier())
 		if err != nil {

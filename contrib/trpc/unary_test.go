@@ -54,7 +54,7 @@ func outcome(text string) (status int, business bool) {
 // thrumServer serves Words by Thrum until the test ends.
 func thrumServer(t *testing.T, methods ...rpc.Method) string {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.TaskExpiry(0))
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	methods = append(methods, flatrpc.Unary("Repeat", words.Verifier(), thrumRepeat, flatrpc.AcceptJSON(wordJSON(t), wordJSON(t))))
 	if err := s.Register(&rpc.Service{Name: service, Methods: methods}); err != nil {
 		t.Fatal(err)

@@ -58,11 +58,11 @@ func (v Value) Index(i int) Value {
 	if size := elem.InlineSize(); size > 0 {
 		return place(v.b, elem, v.pos+i*size)
 	}
-	pos := flatwire.Follow(v.b, v.pos+4*i)
 	if flatpack.IsUnion(elem) {
 		size := elem.Struct().Tag().InlineSize()
-		return v.union(elem, flatpack.Load(v.b, v.types+i*size, size), pos)
+		return v.union(elem, flatpack.Load(v.b, v.types+i*size, size), flatwire.Follow(v.b, v.pos+4*i))
 	}
+	pos, _ := flatwire.CheckElement(v.b, v.pos+4*i) // verifiers take an offset of 0 here, to an empty string or table
 	return at(v.b, elem, pos)
 }
 

@@ -214,10 +214,16 @@ func (m *maker) field(f *schema.Field, x any, depth int) *diag.Fault {
 	}
 	if b, ok := x.([]byte); ok && f.Nested() != nil {
 		wide := t.Encoding() == schema.Vector64 // a message inside is aligned as one that stands alone
-		m.p.Offset(slot, flatpack.Vector(m.p.Builder, b, len(b), 1, 8, wide), wide || t.Encoding() == schema.Offset64)
+		m.p.Offset(slot, flatpack.Vector(m.p.Builder, b, len(b), 1, flatpack.MessageAlign(b), wide), wide || t.Encoding() == schema.Offset64)
 		return nil
 	}
-	off, fault := m.part(t, x, depth)
+	var off flatbuf.UOffsetT
+	var fault *diag.Fault
+	if t.Kind() == schema.List {
+		off, fault = m.vector(t, x, depth, flatpack.VectorAlign(f))
+	} else {
+		off, fault = m.part(t, x, depth)
+	}
 	if fault == nil {
 		m.p.Offset(slot, off, t.Encoding() == schema.Offset64 || t.Encoding() == schema.Vector64)
 	}
@@ -234,7 +240,7 @@ func (m *maker) part(t *schema.Type, x any, depth int) (flatbuf.UOffsetT, *diag.
 		}
 		return m.p.Builder.CreateString(s), nil
 	case schema.List:
-		return m.vector(t, x, depth)
+		return m.vector(t, x, depth, 1)
 	}
 	return m.table(t.Struct(), x, depth+1)
 }
@@ -252,11 +258,12 @@ func textOf(x any) (string, bool) {
 	return "", false
 }
 
-func (m *maker) vector(t *schema.Type, x any, depth int) (flatbuf.UOffsetT, *diag.Fault) {
+// vector writes a vector, whose elements stand at multiples of align at least.
+func (m *maker) vector(t *schema.Type, x any, depth, align int) (flatbuf.UOffsetT, *diag.Fault) {
 	elem := t.Elem()
 	wide := t.Encoding() == schema.Vector64
 	if b, ok := x.([]byte); ok && elem.Kind() == schema.U8 {
-		return flatpack.Vector(m.p.Builder, b, len(b), 1, 1, wide), nil
+		return flatpack.Vector(m.p.Builder, b, len(b), 1, align, wide), nil
 	}
 	list, ok := elementsOf(x)
 	if !ok {
@@ -270,7 +277,7 @@ func (m *maker) vector(t *schema.Type, x any, depth int) (flatbuf.UOffsetT, *dia
 			}
 		}
 		flatpack.SortStructs(elem, data)
-		return flatpack.Vector(m.p.Builder, data, len(list), size, elem.InlineAlign(), wide), nil
+		return flatpack.Vector(m.p.Builder, data, len(list), size, max(elem.InlineAlign(), align), wide), nil
 	}
 	offsets := make([]flatbuf.UOffsetT, len(list))
 	for i, e := range list {

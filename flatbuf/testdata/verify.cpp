@@ -16,10 +16,11 @@ int main() {
     if (fread(buf, 1, size, stdin) != size) return 1;
     flatbuffers::Verifier::Options strict, loose;
     loose.check_alignment = false;
-    flatbuffers::Verifier plain(buf, size, strict), unaligned(buf, size, loose), prefixed(buf, size, strict);
+    flatbuffers::Verifier plain(buf, size, strict), unaligned(buf, size, loose), prefixed(buf, size, strict), prefixed64(buf, size, strict);
     putchar(plain.VerifyBuffer<Monster>() ? 'y' : 'n');
     putchar(unaligned.VerifyBuffer<Monster>() ? 'y' : 'n');
     putchar(prefixed.VerifySizePrefixedBuffer<Monster>(nullptr) ? 'y' : 'n');
+    putchar(prefixed64.VerifySizePrefixedBuffer<Monster, flatbuffers::uoffset64_t>(nullptr) ? 'y' : 'n');
     putchar('\n');
     free(buf);
   }

@@ -10,6 +10,10 @@ struct Sum {
   1: i64 total
 }
 
+exception Full {
+  1: i32 limit
+}
+
 service Base {
   // Both sides send at once.
   Note echo(1: Note note) (streaming.mode = "bidirectional")
@@ -18,7 +22,8 @@ service Base {
 service Notes extends Base {
   // count sends so many notes.
   Note count(1: Note note) (streaming.mode = "server")
-  Sum add(1: Note note) (streaming.mode = "client")
+  // add ends when the sum is too large.
+  Sum add(1: Note note) throws (1: Full full) (streaming.mode = "client")
   Note last(1: Note note) (streaming.mode = "unary")
   string name()
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 	"github.com/thrum-rpc/thrum/wire/flatwire"
 )
 
@@ -265,11 +266,11 @@ func (r *binaryReader) name(pos, slot int) string {
 }
 
 func isName(s string) bool {
-	if s == "" || len(s) > maxNameLength || !isLetter(s[0]) {
+	if s == "" || len(s) > maxNameLength || !syntax.IsLetter(s[0]) {
 		return false
 	}
 	for i := range len(s) {
-		if !isAlnum(s[i]) {
+		if !syntax.IsAlnum(s[i]) {
 			return false
 		}
 	}

@@ -46,18 +46,24 @@ func (w *textWriter) doc(indent string, pos, slot int) {
 	})
 }
 
-// meta writes attributes, first those that are only said in other ways.
-func (w *textWriter) meta(pos, slot int, more ...string) {
+// pairs returns the attributes of a declaration.
+func (w *textWriter) pairs(pos, slot int) map[string]string {
 	all := make(map[string]string)
-	w.each(pos, slot, func(at int) {
-		key := w.str(at, pairKey)
+	w.each(pos, slot, func(at int) { all[w.str(at, pairKey)] = w.str(at, pairValue) })
+	return all
+}
+
+// meta writes attributes, and those that are only said in other ways.
+func (w *textWriter) meta(pairs map[string]string, more ...string) {
+	all := make(map[string]string)
+	for key, value := range pairs {
 		w.attributes[key] = true
-		if value := w.str(at, pairValue); value != "0" {
+		if value != "0" {
 			all[key] = quote(key) + ": " + quote(value)
 		} else {
 			all[key] = quote(key)
 		}
-	})
+	}
 	for _, text := range more {
 		key, _, _ := strings.Cut(text, ":")
 		if all[key] == "" {
@@ -94,7 +100,7 @@ func (w *textWriter) enum(e *binaryEnum) {
 		return
 	}
 	w.each(e.pos, enumAttributes, func(at int) { e.flags = e.flags || w.str(at, pairKey) == "bit_flags" })
-	w.meta(e.pos, enumAttributes)
+	w.meta(w.pairs(e.pos, enumAttributes))
 	w.WriteString(" {\n")
 	w.each(e.pos, enumValues, func(at int) { w.value(e, at) })
 	w.WriteString("}\n")
@@ -122,7 +128,7 @@ func (w *textWriter) value(e *binaryEnum, at int) {
 	} else {
 		fmt.Fprintf(w, " = %d", number)
 	}
-	w.meta(at, valAttributes)
+	w.meta(w.pairs(at, valAttributes))
 	w.WriteString(",\n")
 }
 
@@ -211,9 +217,9 @@ func (w *textWriter) strct(o *binaryObject, depth int) {
 	}
 	w.begin(wordStruct, o.name, o.file, o.pos, objectDoc)
 	if o.align > natural {
-		w.meta(o.pos, objectAttributes, "force_align: "+strconv.Itoa(o.align))
+		w.meta(w.pairs(o.pos, objectAttributes), "force_align: "+strconv.Itoa(o.align))
 	} else {
-		w.meta(o.pos, objectAttributes)
+		w.meta(w.pairs(o.pos, objectAttributes))
 	}
 	w.fields(fields, true)
 	o.state = loaded
@@ -224,7 +230,7 @@ func (w *textWriter) table(o *binaryObject) {
 		return
 	}
 	w.begin(wordTable, o.name, o.file, o.pos, objectDoc)
-	w.meta(o.pos, objectAttributes)
+	w.meta(w.pairs(o.pos, objectAttributes))
 	w.fields(w.fieldsOf(o), false)
 }
 
@@ -244,7 +250,11 @@ func (w *textWriter) field(at int, fixed bool) {
 	base := w.base(t, typeBase)
 	w.doc("  ", at, fieldDoc)
 	fmt.Fprintf(w, "  %s:%s", w.name(at, fieldName), w.typ(t))
-	if !fixed {
+	pairs := w.pairs(at, fieldAttributes)
+	if large := pairs[largeDefault]; !fixed && base == btULong && isLarge(large) {
+		w.WriteString(" = " + large)
+		delete(pairs, largeDefault)
+	} else if !fixed {
 		w.defaultOf(at, base)
 	}
 	var more []string
@@ -258,8 +268,14 @@ func (w *textWriter) field(at int, fixed bool) {
 	say(w.flag(at, fieldRequired) && !(base == btString && w.flag(at, fieldKey)), "required")
 	say(base == btVector64, "vector64")
 	say(base != btVector64 && w.flag(at, fieldOffset64), "offset64")
-	w.meta(at, fieldAttributes, more...)
+	w.meta(pairs, more...)
 	w.WriteString(";\n")
+}
+
+// isLarge reports whether text is a number of 64 bits, the highest of which is set.
+func isLarge(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n>>63 == 1
 }
 
 // defaultOf writes a field's default. That of a string is not known, only that
@@ -304,7 +320,7 @@ func (w *textWriter) service(at int) {
 	}
 	name := w.name(at, serviceName)
 	w.begin(wordService, name, w.str(at, serviceFile), at, serviceDoc)
-	w.meta(at, serviceAttributes)
+	w.meta(w.pairs(at, serviceAttributes))
 	w.WriteString(" {\n")
 	w.each(at, serviceCalls, func(call int) {
 		if w.full() {
@@ -314,7 +330,7 @@ func (w *textWriter) service(at int) {
 		request := w.name(w.ref(call, callRequest), objectName)
 		response := w.name(w.ref(call, callResponse), objectName)
 		fmt.Fprintf(w, "  %s(%s):%s", w.name(call, callName), request, response)
-		w.meta(call, callAttributes)
+		w.meta(w.pairs(call, callAttributes))
 		w.WriteString(";\n")
 	})
 	w.WriteString("}\n")

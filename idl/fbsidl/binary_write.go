@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/schema"
@@ -494,7 +495,12 @@ func (w *binaryWriter) field(b binaryField) int {
 	f.num(fieldID, 2, int64(b.id), 0)
 	f.num(fieldOffset, 2, offset, 0)
 	if v := b.Default(); v != nil {
-		f.num(fieldDefaultInteger, 8, integerOf(v), 0)
+		integer := integerOf(v)
+		if integer < 0 && t.base == btULong && t.index >= 0 {
+			said := schema.Annotation{Name: largeDefault, Value: strconv.FormatUint(uint64(integer), 10), HasValue: true}
+			integer, attributes = 0, append(schema.Annotations{said}, attributes...)
+		}
+		f.num(fieldDefaultInteger, 8, integer, 0)
 		f.real(fieldDefaultReal, v.Float)
 	}
 	f.flag(fieldDeprecated, b.Deprecated())
@@ -506,6 +512,10 @@ func (w *binaryWriter) field(b binaryField) int {
 	f.flag(fieldOffset64, b.Type().Encoding() == schema.Offset64 || b.Type().Encoding() == schema.Vector64)
 	return w.table(f)
 }
+
+// largeDefault is the attribute of a field of a ulong enum that says its default from 2^63 on.
+// flatc ends itself when it writes C++ for such a number in default_integer, where it has 0 itself.
+const largeDefault = "thrum_default"
 
 // integerOf returns a default as default_integer has it, 0 for floats.
 func integerOf(v *schema.Value) int64 {

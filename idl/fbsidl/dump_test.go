@@ -143,6 +143,9 @@ func (d *dumper) field(f *schema.Field) {
 	if n := f.Nested(); n != nil {
 		text += " nested " + n.FullName()
 	}
+	if f.Flex() {
+		text += " flex"
+	}
 	d.line("%s%s", text, d.annotations(f.Annotations()))
 	d.in(func() { d.doc(f.Doc()) })
 }

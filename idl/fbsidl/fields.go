@@ -377,6 +377,7 @@ func (s *structSym) makeFields() {
 		if f.nested != nil {
 			spec.Nested = f.nested.actual().def
 		}
+		spec.Flex = f.meta["flexbuffer"] != nil
 		fields = append(fields, schema.NewField(spec))
 	}
 	s.def.Complete(fields)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // What stands at the top of a file.
@@ -12,15 +13,15 @@ import (
 // skipStatement moves on from a statement that could not be read to the next
 // one, which starts on a line of its own or after a brace or a semicolon.
 func (p *parser) skipStatement(start int) {
-	if p.at == start {
-		p.next()
+	if p.At == start {
+		p.Next()
 	}
-	for p.peek().kind != tokEOF {
-		prev := p.tokens[p.at-1].kind
-		if (p.peek().nl || prev == '}' || prev == ';') && isStatement(p.word(0)) && p.peekAt(1).kind != ':' {
+	for p.Peek().Kind != tokEOF {
+		prev := p.Last().Kind
+		if (p.Peek().NL || prev == '}' || prev == ';') && isStatement(p.word(0)) && p.PeekAt(1).Kind != ':' {
 			return
 		}
-		p.next()
+		p.Next()
 	}
 }
 
@@ -36,7 +37,7 @@ func (p *parser) statement() bool {
 	case wordAttribute:
 		return p.attributeDecl()
 	case wordRootType:
-		p.next()
+		p.Next()
 		id, ok := p.dotted("the name of a table")
 		if ok {
 			p.add(&rootNode{id})
@@ -58,24 +59,24 @@ func (p *parser) statement() bool {
 func (p *parser) add(n declNode) { p.file.decls = append(p.file.decls, n) }
 
 // end reads the semicolon of a statement.
-func (p *parser) end(what string) bool { return p.expect(';', "after "+what) }
+func (p *parser) end(what string) bool { return p.Expect(';', "after "+what) }
 
 func (p *parser) unexpectedStatement() {
-	t := p.peek()
-	if t.kind == '{' {
-		p.errorAt(codeData, "data stands in a schema").Hint = "flatc reads JSON here; keep data in a file of its own"
+	t := p.Peek()
+	if t.Kind == '{' {
+		p.ErrorAt(codeData, "data stands in a schema").Hint = "flatc reads JSON here; keep data in a file of its own"
 		return
 	}
-	d := p.unexpected("a statement")
+	d := p.Unexpected("a statement")
 	near := diag.Nearest(p.word(0), statementWords)
 	switch {
 	case p.word(0) == "service":
 		d.Hint = "did you mean 'rpc_service'?"
 	case near != "":
 		d.Hint = "did you mean '" + near + "'?"
-	case t.kind == '}':
+	case t.Kind == '}':
 		d.Hint = "there is one closing brace too many"
-	case t.kind == ';':
+	case t.Kind == ';':
 		d.Hint = "no semicolon stands after a brace"
 	default:
 		d.Hint = "a file holds " + strings.Join(statementWords, ", ")
@@ -98,27 +99,27 @@ func (p *parser) nativeInclude() bool {
 
 // path reads what follows an include, which must stand before other statements.
 func (p *parser) path() (stringNode, bool) {
-	first := p.next()
+	first := p.Next()
 	s, ok := p.stringNode("a path in quotes")
 	if !ok || !p.end("the path") {
 		return s, false
 	}
 	if len(p.file.decls) > 0 {
-		p.rep.Errorf(p.file.span(first.span), codeLateInclude, "%s stands after another statement", p.textOf(first.span)).
+		p.Rep.Errorf(p.file.span(first.Pos), codeLateInclude, "%s stands after another statement", p.TextOf(first.Pos)).
 			Hint = "move it to the top of the file"
 	}
 	return s, true
 }
 
 func (p *parser) namespace() bool {
-	n := &namespaceNode{ident{"", p.next().span}}
-	if p.peek().kind != ';' {
+	n := &namespaceNode{ident{"", p.Next().Pos}}
+	if p.Peek().Kind != ';' {
 		var ok bool
 		if n.ident, ok = p.dotted("the name of a namespace"); !ok {
 			return false
 		}
 		if parts := strings.Count(n.name, ".") + 1; parts > maxNamespaceSize {
-			p.rep.Errorf(p.file.span(n.pos), codeNamespaceDepth, "the namespace has %d parts, at most %d are allowed", parts, maxNamespaceSize)
+			p.Rep.Errorf(p.file.span(n.pos), codeNamespaceDepth, "the namespace has %d parts, at most %d are allowed", parts, maxNamespaceSize)
 		}
 	}
 	p.add(n)
@@ -126,8 +127,8 @@ func (p *parser) namespace() bool {
 }
 
 func (p *parser) attributeDecl() bool {
-	p.next()
-	if p.peek().kind == tokIdent {
+	p.Next()
+	if p.Peek().Kind == tokIdent {
 		id, _ := p.name("")
 		p.add(&attributeNode{stringNode{id.name, id.pos}})
 		return p.end("the attribute")
@@ -140,7 +141,7 @@ func (p *parser) attributeDecl() bool {
 }
 
 func (p *parser) fileString(word string) bool {
-	p.next()
+	p.Next()
 	s, ok := p.stringNode("a string")
 	switch {
 	case !ok:
@@ -163,7 +164,7 @@ func (p *parser) declName(b *declBase, what string) bool {
 
 func (p *parser) structDecl() bool {
 	n := &structNode{declBase: declBase{doc: p.doc()}, fixed: p.word(0) == wordStruct}
-	what := p.textOf(p.next().span)
+	what := p.TextOf(p.Next().Pos)
 	if !p.declName(&n.declBase, "the name of the "+what) || !p.meta(&n.meta) {
 		return false
 	}
@@ -177,13 +178,13 @@ func (p *parser) structDecl() bool {
 // field reads name: type = value (attributes);
 func (p *parser) field(s *structNode) bool {
 	f := &fieldNode{declBase: declBase{doc: p.doc()}}
-	if !p.declName(&f.declBase, "the name of a field") || !p.expect(':', "after the field's name") {
+	if !p.declName(&f.declBase, "the name of a field") || !p.Expect(':', "after the field's name") {
 		return false
 	}
 	if f.typ = p.fieldType(); f.typ == nil {
 		return false
 	}
-	if p.accept('=') {
+	if p.Accept('=') {
 		if f.value = p.value(0); f.value == nil {
 			return false
 		}
@@ -192,21 +193,21 @@ func (p *parser) field(s *structNode) bool {
 		return false
 	}
 	s.fields = append(s.fields, f)
-	return p.expect(';', "after the field")
+	return p.Expect(';', "after the field")
 }
 
 // fieldType reads a name, [name] or [name:length].
 func (p *parser) fieldType() *typeNode {
-	start := p.peek().span.start
-	if !p.accept('[') {
+	start := p.Peek().Pos.Start
+	if !p.Accept('[') {
 		name, ok := p.dotted("a type")
 		if !ok {
 			return nil
 		}
 		return &typeNode{name: name, pos: name.pos}
 	}
-	if p.peek().kind == '[' {
-		p.errorAt(codeNestedVector, "a vector cannot hold vectors").Hint = "put the inner vector in a table"
+	if p.Peek().Kind == '[' {
+		p.ErrorAt(codeNestedVector, "a vector cannot hold vectors").Hint = "put the inner vector in a table"
 		return nil
 	}
 	name, ok := p.dotted("the type of the elements")
@@ -214,29 +215,29 @@ func (p *parser) fieldType() *typeNode {
 		return nil
 	}
 	n := &typeNode{name: name, series: true}
-	if p.accept(':') {
-		t := p.peek()
-		if t.kind != tokInt {
-			p.errorAt(codeArrayLength, "the length of an array is a number")
+	if p.Accept(':') {
+		t := p.Peek()
+		if t.Kind != tokInt {
+			p.ErrorAt(codeArrayLength, "the length of an array is a number")
 			return nil
 		}
-		p.next()
-		n.length = &valueNode{form: intForm, text: p.textOf(t.span), pos: t.span}
+		p.Next()
+		n.length = &valueNode{form: intForm, text: p.TextOf(t.Pos), pos: t.Pos}
 	}
-	if !p.expect(']', "after the type of the elements") {
+	if !p.Expect(']', "after the type of the elements") {
 		return nil
 	}
-	n.pos = pos{start, p.prevEnd()}
+	n.pos = syntax.Between(start, p.LastEnd())
 	return n
 }
 
 func (p *parser) enumDecl() bool {
 	n := &enumNode{declBase: declBase{doc: p.doc()}, union: p.word(0) == wordUnion}
-	what := p.textOf(p.next().span)
+	what := p.TextOf(p.Next().Pos)
 	if !p.declName(&n.declBase, "the name of the "+what) {
 		return false
 	}
-	if p.accept(':') {
+	if p.Accept(':') {
 		if n.base = p.fieldType(); n.base == nil {
 			return false
 		}
@@ -247,18 +248,18 @@ func (p *parser) enumDecl() bool {
 	closed := false
 	if !p.body("before the values", func() bool {
 		if closed {
-			p.unexpected("',' or '}' after the value")
+			p.Unexpected("',' or '}' after the value")
 			closed = false
 			return false
 		}
 		ok := p.enumVal(n)
-		closed = ok && !p.accept(',')
+		closed = ok && !p.Accept(',')
 		return ok
 	}) {
 		return false
 	}
 	if n.base == nil && !n.union {
-		p.rep.Errorf(p.file.span(n.name.pos), codeMissingBaseType, "the enum %s does not say what integers its values are", report.Clip(n.name.name)).
+		p.Rep.Errorf(p.file.span(n.name.pos), codeMissingBaseType, "the enum %s does not say what integers its values are", report.Clip(n.name.name)).
 			Hint = "write enum " + report.Clip(n.name.name) + " : short, for example"
 	}
 	p.add(n)
@@ -271,7 +272,7 @@ func (p *parser) enumVal(n *enumNode) bool {
 	v := &enumValNode{declBase: declBase{doc: p.doc()}}
 	var ok bool
 	if n.union {
-		if v.name, ok = p.dotted("a table or an alias"); ok && p.accept(':') {
+		if v.name, ok = p.dotted("a table or an alias"); ok && p.Accept(':') {
 			v.typ = p.fieldType()
 			ok = v.typ != nil
 		}
@@ -281,14 +282,14 @@ func (p *parser) enumVal(n *enumNode) bool {
 	if !ok {
 		return false
 	}
-	if p.accept('=') {
-		t := p.peek()
-		if t.kind != tokInt {
-			p.unexpected("an integer")
+	if p.Accept('=') {
+		t := p.Peek()
+		if t.Kind != tokInt {
+			p.Unexpected("an integer")
 			return false
 		}
-		p.next()
-		v.value = &valueNode{form: intForm, text: p.textOf(t.span), pos: t.span}
+		p.Next()
+		v.value = &valueNode{form: intForm, text: p.TextOf(t.Pos), pos: t.Pos}
 	}
 	if !p.meta(&v.meta) {
 		return false
@@ -299,16 +300,16 @@ func (p *parser) enumVal(n *enumNode) bool {
 
 func (p *parser) serviceDecl() bool {
 	n := &serviceNode{declBase: declBase{doc: p.doc()}}
-	p.next()
+	p.Next()
 	if !p.declName(&n.declBase, "the name of the service") || !p.meta(&n.meta) {
 		return false
 	}
-	before := p.rep.Errors
+	before := p.Rep.Errors
 	if !p.body("before the methods", func() bool { return p.method(n) }) {
 		return false
 	}
-	if len(n.methods) == 0 && p.rep.Errors == before {
-		p.rep.Errorf(p.file.span(n.name.pos), codeSyntax, "the service %s has no method", report.Clip(n.name.name))
+	if len(n.methods) == 0 && p.Rep.Errors == before {
+		p.Rep.Errorf(p.file.span(n.name.pos), codeSyntax, "the service %s has no method", report.Clip(n.name.name))
 	}
 	p.add(n)
 	return true
@@ -317,16 +318,16 @@ func (p *parser) serviceDecl() bool {
 // method reads name(request):response (attributes);
 func (p *parser) method(s *serviceNode) bool {
 	m := &methodNode{declBase: declBase{doc: p.doc()}}
-	if !p.declName(&m.declBase, "the name of a method") || !p.expect('(', "after the method's name") {
+	if !p.declName(&m.declBase, "the name of a method") || !p.Expect('(', "after the method's name") {
 		return false
 	}
 	var ok bool
-	if m.request, ok = p.dotted("the request's table"); !ok || !p.expect(')', "after the request's table") || !p.expect(':', "before the response's table") {
+	if m.request, ok = p.dotted("the request's table"); !ok || !p.Expect(')', "after the request's table") || !p.Expect(':', "before the response's table") {
 		return false
 	}
 	if m.response, ok = p.dotted("the response's table"); !ok || !p.meta(&m.meta) {
 		return false
 	}
 	s.methods = append(s.methods, m)
-	return p.expect(';', "after the method")
+	return p.Expect(';', "after the method")
 }

@@ -5,42 +5,44 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // Attributes, values and strings.
 
 // meta reads an optional (name: value, …) into list.
 func (p *parser) meta(list *[]*attribute) bool {
-	if !p.accept('(') {
+	if !p.Accept('(') {
 		return true
 	}
 	for {
 		a := &attribute{}
-		switch t := p.peek(); t.kind {
+		switch t := p.Peek(); t.Kind {
 		case tokIdent:
 			a.name, _ = p.name("")
 		case tokString:
 			s, _ := p.stringNode("")
 			a.name = ident{s.text, s.pos}
 		default:
-			p.unexpected("the name of an attribute")
+			p.Unexpected("the name of an attribute")
 			return false
 		}
-		if p.accept(':') {
+		if p.Accept(':') {
 			if a.value = p.value(0); a.value == nil {
 				return false
 			}
 		}
-		a.pos = pos{a.name.pos.start, p.prevEnd()}
+		a.pos = syntax.Between(a.name.pos.Start, p.LastEnd())
 		*list = append(*list, a)
-		if p.accept(')') {
+		if p.Accept(')') {
 			return true
 		}
-		if p.peek().kind != ',' {
-			p.unexpected("',' or ')' after the attribute")
+		if p.Peek().Kind != ',' {
+			p.Unexpected("',' or ')' after the attribute")
 			return false
 		}
-		p.next()
+		p.Next()
 	}
 }
 
@@ -48,69 +50,69 @@ func (p *parser) meta(list *[]*attribute) bool {
 // the type that it is for.
 func (p *parser) value(depth int) *valueNode {
 	if depth > maxValueDepth {
-		p.errorAt(codeNestingDepth, "the value is nested more than %d levels deep", maxValueDepth)
+		p.ErrorAt(codeNestingDepth, "the value is nested more than %d levels deep", maxValueDepth)
 		return nil
 	}
-	t := p.peek()
+	t := p.Peek()
 	n := &valueNode{}
-	switch t.kind {
+	switch t.Kind {
 	case tokInt, tokFloat:
-		p.next()
-		n.form, n.text = intForm, p.textOf(t.span)
-		if t.kind == tokFloat {
+		p.Next()
+		n.form, n.text = intForm, p.TextOf(t.Pos)
+		if t.Kind == tokFloat {
 			n.form = floatForm
 		}
-		n.bad = p.bad[t.span.start]
+		n.bad = p.bad[t.Pos.Start]
 	case tokString:
 		s, _ := p.stringNode("")
 		n.form, n.text = stringForm, s.text
-		n.plain = isPlain(p.textOf(t.span))
+		n.plain = isPlain(p.TextOf(t.Pos))
 	case '+', '-', tokIdent:
 		if !p.named(n, depth) {
 			return nil
 		}
 	case '[':
-		p.next()
-		if p.peek().kind != ']' {
-			p.errorAt(codeVectorDefault, "a vector's default can only be []")
+		p.Next()
+		if p.Peek().Kind != ']' {
+			p.ErrorAt(codeVectorDefault, "a vector's default can only be []")
 			return nil
 		}
-		p.next()
+		p.Next()
 		n.form = emptyForm
 	default:
-		p.unexpected("a value")
+		p.Unexpected("a value")
 		return nil
 	}
-	n.pos = pos{t.span.start, p.prevEnd()}
+	n.pos = syntax.Between(t.Pos.Start, p.LastEnd())
 	return n
 }
 
 // named reads a name with its sign, and the value in parentheses if they follow
 // at once.
 func (p *parser) named(n *valueNode, depth int) bool {
-	if t := p.peek(); t.kind != tokIdent {
-		n.text = string(rune(t.kind))
-		p.next()
+	if t := p.Peek(); t.Kind != tokIdent {
+		n.text = string(rune(t.Kind))
+		p.Next()
 	}
 	id, ok := p.name("a name after the sign")
 	if !ok {
 		return false
 	}
 	n.form, n.text = identForm, n.text+id.name
-	if p.peek().kind != '(' {
+	if p.Peek().Kind != '(' {
 		return true
 	}
-	if p.peek().span.start != id.pos.end {
+	if p.Peek().Pos.Start != id.pos.End {
 		if functions[id.name] == nil {
 			return true // attributes
 		}
-		p.errorAt(codeBadNumber, "the parenthesis must follow %s at once", id.name)
+		p.ErrorAt(codeBadNumber, "the parenthesis must follow %s at once", id.name)
 		return false
 	}
-	p.next()
+	p.Next()
 	n.form = callForm
 	n.arg = p.value(depth + 1)
-	return n.arg != nil && p.expect(')', "after the value")
+	return n.arg != nil && p.Expect(')', "after the value")
 }
 
 // isPlain reports whether a string, with its quotes, is ASCII without escapes.
@@ -125,25 +127,25 @@ func isPlain(raw string) bool {
 
 // stringNode reads a string and its escapes.
 func (p *parser) stringNode(what string) (stringNode, bool) {
-	t := p.peek()
-	if t.kind != tokString {
-		p.unexpected(what)
+	t := p.Peek()
+	if t.Kind != tokString {
+		p.Unexpected(what)
 		return stringNode{}, false
 	}
-	p.next()
-	raw := p.textOf(t.span)
+	p.Next()
+	raw := p.TextOf(t.Pos)
 	body := raw[1:]
 	if len(body) > 0 && body[len(body)-1] == raw[0] {
 		body = body[:len(body)-1]
 	}
 	if strings.IndexByte(body, '\\') >= 0 {
-		body = p.unescape(body, int(t.span.start)+1)
+		body = p.unescape(body, int(t.Pos.Start)+1)
 	}
 	if !utf8.ValidString(body) {
-		p.rep.Errorf(p.file.span(t.span), codeInvalidUTF8, "the string is no UTF-8 text")
+		p.Rep.Errorf(p.file.span(t.Pos), codeInvalidUTF8, "the string is no UTF-8 text")
 		body = strings.ToValidUTF8(body, "\uFFFD")
 	}
-	return stringNode{body, t.span}, true
+	return stringNode{body, t.Pos}, true
 }
 
 var escapes = map[byte]byte{'n': '\n', 't': '\t', 'r': '\r', 'b': '\b', 'f': '\f', '"': '"', '\'': '\'', '\\': '\\', '/': '/'}
@@ -154,7 +156,7 @@ func (p *parser) unescape(body string, at int) string {
 	b.Grow(len(body))
 	high := rune(-1) // the first half of a surrogate pair that waits for the second
 	bad := func(i, n int, message string) {
-		p.rep.Errorf(p.file.span(pos{int32(at + i), int32(at + min(i+n, len(body)))}), codeBadEscape, "%s", message)
+		p.Rep.Errorf(p.file.span(syntax.Between(at+i, at+min(i+n, len(body)))), codeBadEscape, "%s", message)
 	}
 	for i := 0; i < len(body); {
 		if high >= 0 && !strings.HasPrefix(body[i:], `\u`) {

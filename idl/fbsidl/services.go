@@ -75,26 +75,5 @@ func (s *serviceSym) makeMethod(m *methodSym) *schema.Method {
 	in, out := m.request.actual().def.Type(), m.response.actual().def.Type()
 	spec := schema.MethodSpec{DeclSpec: m.node.spec(s.unit, s.ns)}
 	mode := spec.Annotations.Value("streaming")
-	return schema.NewMethod(methodSpec(spec, in, out, streams[mode]))
-}
-
-// methodSpec completes what a method with these tables is made of.
-func methodSpec(spec schema.MethodSpec, in, out *schema.Type, stream schema.StreamKind) schema.MethodSpec {
-	part := func(suffix string, field schema.FieldSpec) *schema.StructDef {
-		field.Span = spec.Span
-		d := schema.NewStruct(schema.DeclSpec{Name: spec.Name + suffix, File: spec.File, Package: spec.Package, Span: spec.Span}, schema.PlainStruct)
-		d.Complete([]*schema.Field{schema.NewField(field)})
-		return d
-	}
-	spec.Args = part("_args", schema.FieldSpec{ID: 1, Name: "request", Type: in})
-	spec.Result = part("_result", schema.FieldSpec{ID: 0, Name: "success", Type: out, Requiredness: schema.Optional})
-	switch stream {
-	case schema.BidirectionalStream:
-		spec.Stream = &schema.Stream{Kind: stream, Client: in, Server: out}
-	case schema.ClientStream:
-		spec.Stream = &schema.Stream{Kind: stream, Client: in, Final: out}
-	case schema.ServerStream:
-		spec.Stream = &schema.Stream{Kind: stream, Server: out}
-	}
-	return spec
+	return schema.NewMessageMethod(spec, streams[mode], in, out)
 }

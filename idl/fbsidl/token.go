@@ -1,28 +1,25 @@
 package fbsidl
 
-// tokenKind is the kind of a token. Punctuation is its own kind.
-type tokenKind uint8
+import "github.com/thrum-rpc/thrum/idl/internal/syntax"
+
+type tokenKind = syntax.Kind
 
 const (
-	tokEOF tokenKind = iota
-	tokIdent
-	tokInt
-	tokFloat
-	tokString
+	tokEOF    = syntax.EOF
+	tokIdent  = syntax.Ident
+	tokInt    = syntax.Int
+	tokFloat  = syntax.Float
+	tokString = syntax.String
 )
 
-// token is one word of the text. Comments are no tokens; documentation comments
-// hang on the token that follows them.
-type token struct {
-	kind tokenKind
-	nl   bool // first on its line
-	span pos
-	// The lines of documentation in front: lexed.docs[docFrom:docTo].
-	docFrom, docTo int32
+type token = syntax.Token[notes]
+
+// notes are what a token has beside.
+type notes struct {
+	docFrom, docTo int32 // the lines of documentation in front: lexed.docs[docFrom:docTo]
 }
 
-// pos is a range of bytes of the file at hand.
-type pos struct{ start, end int32 }
+type pos = syntax.Pos
 
 // The words that start a statement. None is reserved: each may be a name.
 const (

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -105,7 +106,7 @@ func (r *resolver) scalarDefault(v *valueNode, t typeRef) (c constant, ok bool) 
 	case named && v.text == "null":
 		c.null = true
 		return c, true
-	case named && t.base.isInteger() && t.base != btBool && v.text != "" && isLetter(v.text[0]):
+	case named && t.base.isInteger() && t.base != btBool && v.text != "" && syntax.IsLetter(v.text[0]):
 		c.int, ok = r.enumerators(v, t)
 		return c, ok
 	case t.base.isFloat():

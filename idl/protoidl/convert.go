@@ -208,24 +208,16 @@ func (c *converter) finish(fd protoreflect.FileDescriptor) {
 
 func (c *converter) method(f *schema.File, md protoreflect.MethodDescriptor) *schema.Method {
 	in, out := c.structs[md.Input().FullName()].Type(), c.structs[md.Output().FullName()].Type()
-	spec := schema.MethodSpec{DeclSpec: c.decl(f, md)}
-	part := func(suffix string, field schema.FieldSpec) *schema.StructDef {
-		field.Span = spec.Span
-		d := schema.NewStruct(schema.DeclSpec{Name: spec.Name + suffix, File: f, Span: spec.Span}, schema.PlainStruct)
-		d.Complete([]*schema.Field{schema.NewField(field)})
-		return d
-	}
-	spec.Args = part("_args", schema.FieldSpec{ID: 1, Name: "request", Type: in})
-	spec.Result = part("_result", schema.FieldSpec{ID: 0, Name: "success", Type: out, Requiredness: schema.Optional})
+	var kind schema.StreamKind
 	switch client, server := md.IsStreamingClient(), md.IsStreamingServer(); {
 	case client && server:
-		spec.Stream = &schema.Stream{Kind: schema.BidirectionalStream, Client: in, Server: out}
+		kind = schema.BidirectionalStream
 	case client:
-		spec.Stream = &schema.Stream{Kind: schema.ClientStream, Client: in, Final: out}
+		kind = schema.ClientStream
 	case server:
-		spec.Stream = &schema.Stream{Kind: schema.ServerStream, Server: out}
+		kind = schema.ServerStream
 	}
-	return schema.NewMethod(spec)
+	return schema.NewMessageMethod(schema.MethodSpec{DeclSpec: c.decl(f, md)}, kind, in, out)
 }
 
 // decl returns what every declaration has. The name is the one within the

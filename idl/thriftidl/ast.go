@@ -15,7 +15,7 @@ type fileNode struct {
 }
 
 func (f *fileNode) span(p pos) diag.Span {
-	return diag.Span{Source: f.src, Start: int(p.start), End: int(p.end)}
+	return p.In(f.src)
 }
 
 // ident is a name, perhaps with dots.

@@ -88,6 +88,7 @@ const (
 	codeOnewayThrows  = "oneway-throws"
 	codeInteraction   = "interaction" // warning
 	codeStreamElement = "stream-syntax"
+	codeStreamingMode = "streaming-mode"
 )
 
 // Limits, so that no input can exhaust the stack or memory. They are far above

@@ -195,7 +195,7 @@ func (d *dumper) method(m *schema.Method) {
 		}
 		d.in(func() { d.fields(throws) })
 	}
-	d.line("stream kind %d", s.Kind)
+	d.line("stream kind %d after a call %t", s.Kind, s.InitialReply)
 	part("client", s.Client, s.ClientThrows)
 	part("final", s.Final, nil)
 	part("server", s.Server, s.Throws)

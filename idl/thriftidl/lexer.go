@@ -2,17 +2,14 @@ package thriftidl
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // lexed is a file cut into tokens; the last one is tokEOF.
 type lexed struct {
-	src       *diag.Source
-	text      string
 	tokens    []token
 	docs      []pos // documentation comments, with their delimiters
 	firstDoc  int32 // index into docs, plus one, of the first comment before the first token
@@ -21,10 +18,9 @@ type lexed struct {
 
 // lexer cuts text into tokens. It reports what it cannot read and goes on.
 type lexer struct {
+	syntax.Scanner
 	lexed
-	rep *report.Reporter
-	at  int
-	nl  bool
+	nl bool
 	// Of the comments since the last token.
 	doc, inline int32
 	// endStringsAtLines makes the end of a line end a string, with an error. It
@@ -34,51 +30,44 @@ type lexer struct {
 
 // lex cuts src into tokens. A string may run over several lines, as thriftgo
 // and fbthrift allow, unless endStringsAtLines is set.
-func lex(src *diag.Source, rep *report.Reporter, endStringsAtLines bool) *lexed {
+func lex(src *diag.Source, rep *report.Reporter, endStringsAtLines bool) *lexer {
 	l := &lexer{
-		lexed: lexed{src: src, text: string(src.Text), tokens: make([]token, 0, len(src.Text)/5+8)},
-		rep:   rep, nl: true, endStringsAtLines: endStringsAtLines,
-	}
-	if strings.HasPrefix(l.text, "\uFEFF") {
-		l.at = len("\uFEFF")
+		Scanner: syntax.NewScanner(src, rep), lexed: lexed{tokens: make([]token, 0, len(src.Text)/5+8)},
+		nl: true, endStringsAtLines: endStringsAtLines,
 	}
 	for {
 		l.skipBlank()
-		if l.at >= len(l.text) {
+		if l.At >= len(l.Text) {
 			break
 		}
 		l.word()
 	}
-	l.emit(tokEOF, l.at, kwNone)
-	return &l.lexed
-}
-
-func (l *lexer) span(start, end int) diag.Span {
-	return diag.Span{Source: l.src, Start: start, End: end}
+	l.emit(tokEOF, l.At, kwNone)
+	return l
 }
 
 // emit adds the token from start to the present place.
 func (l *lexer) emit(kind tokenKind, start int, kw keyword) {
 	l.tokens = append(l.tokens, token{
-		kind: kind, kw: kw, nl: l.nl, span: pos{int32(start), int32(l.at)}, doc: l.doc, inline: l.inline,
+		Kind: kind, NL: l.nl, Pos: syntax.Between(start, l.At), Own: notes{kw, l.doc, l.inline},
 	})
 	l.nl, l.doc, l.inline = false, 0, 0
 }
 
 // skipBlank skips white space and comments, keeping documentation.
 func (l *lexer) skipBlank() {
-	for l.at < len(l.text) {
-		switch c := l.text[l.at]; {
+	for l.At < len(l.Text) {
+		switch c := l.Text[l.At]; {
 		case c == '\n' || c == '\r':
 			l.nl = true
-			l.at++
+			l.At++
 		case c == ' ' || c == '\t' || c == '\v' || c == '\f':
-			l.at++
+			l.At++
 		case c == '#':
-			l.skipLine()
-		case c == '/' && strings.HasPrefix(l.text[l.at:], "//"):
+			l.SkipLine()
+		case c == '/' && strings.HasPrefix(l.Text[l.At:], "//"):
 			l.lineComment()
-		case c == '/' && strings.HasPrefix(l.text[l.at:], "/*"):
+		case c == '/' && strings.HasPrefix(l.Text[l.At:], "/*"):
 			l.blockComment()
 		default:
 			return
@@ -86,52 +75,36 @@ func (l *lexer) skipBlank() {
 	}
 }
 
-func (l *lexer) skipLine() {
-	n := strings.IndexAny(l.text[l.at:], "\r\n")
-	if n < 0 {
-		n = len(l.text) - l.at
-	}
-	l.at += n
-}
-
 // lineComment skips a comment to the end of its line. Lines that start with
 // exactly three slashes are documentation; neighbours make one comment.
 func (l *lexer) lineComment() {
-	start := l.at
+	start := l.At
 	isDoc := func(at int) bool {
-		return strings.HasPrefix(l.text[at:], "///") && !strings.HasPrefix(l.text[at:], "////")
+		return strings.HasPrefix(l.Text[at:], "///") && !strings.HasPrefix(l.Text[at:], "////")
 	}
-	inline := strings.HasPrefix(l.text[start:], "///<")
-	l.skipLine()
+	inline := strings.HasPrefix(l.Text[start:], "///<")
+	l.SkipLine()
 	if !isDoc(start) {
 		return
 	}
 	for {
-		next := l.at
-		for next < len(l.text) && strings.IndexByte(" \t\r\n", l.text[next]) >= 0 {
+		next := l.At
+		for next < len(l.Text) && strings.IndexByte(" \t\r\n", l.Text[next]) >= 0 {
 			next++
 		}
-		if !isDoc(next) || strings.HasPrefix(l.text[next:], "///<") != inline {
+		if !isDoc(next) || strings.HasPrefix(l.Text[next:], "///<") != inline {
 			break
 		}
 		l.nl = true
-		l.at = next
-		l.skipLine()
+		l.At = next
+		l.SkipLine()
 	}
 	l.keepDoc(start, inline)
 }
 
 func (l *lexer) blockComment() {
-	start := l.at
-	n := strings.Index(l.text[start+2:], "*/")
-	if n < 0 {
-		l.at = len(l.text)
-		l.rep.Errorf(l.span(start, start+2), codeUnterminatedComment, "the comment has no end").
-			Hint = "close it with */"
-		return
-	}
-	l.at = start + 2 + n + 2
-	comment := l.text[start:l.at]
+	start := l.At
+	comment := l.BlockComment(codeUnterminatedComment)
 	if strings.ContainsAny(comment, "\r\n") {
 		l.nl = true
 	}
@@ -142,7 +115,7 @@ func (l *lexer) blockComment() {
 }
 
 func (l *lexer) keepDoc(start int, inline bool) {
-	l.docs = append(l.docs, pos{int32(start), int32(l.at)})
+	l.docs = append(l.docs, syntax.Between(start, l.At))
 	switch n := int32(len(l.docs)); {
 	case inline:
 		l.inline = n
@@ -156,187 +129,146 @@ func (l *lexer) keepDoc(start int, inline bool) {
 
 // word reads the next token.
 func (l *lexer) word() {
-	start := l.at
-	switch c := l.text[start]; {
-	case isLetter(c):
+	start := l.At
+	switch c := l.Text[start]; {
+	case syntax.IsLetter(c):
 		l.ident()
-	case isDigit(c), c == '.' && isDigit(l.byteAt(start+1)):
+	case syntax.IsDigit(c), c == '.' && syntax.IsDigit(l.ByteAt(start+1)):
 		l.number()
 	case c == '+' || c == '-':
-		if next := l.byteAt(start + 1); isDigit(next) || next == '.' && isDigit(l.byteAt(start+2)) {
+		if next := l.ByteAt(start + 1); syntax.IsDigit(next) || next == '.' && syntax.IsDigit(l.ByteAt(start+2)) {
 			l.number()
 			return
 		}
-		l.at++
+		l.At++
 		l.emit(tokenKind(c), start, kwNone)
 	case c == '"' || c == '\'':
 		l.str(c)
 	case strings.IndexByte("{}()[]<>,;:=*&@", c) >= 0:
-		l.at++
+		l.At++
 		l.emit(tokenKind(c), start, kwNone)
 	default:
 		l.strange()
 	}
 }
 
-// byteAt returns the byte at i, 0 after the end.
-func (l *lexer) byteAt(i int) byte {
-	if i < len(l.text) {
-		return l.text[i]
-	}
-	return 0
-}
-
 // ident reads a name, which may hold dots.
 func (l *lexer) ident() {
-	start := l.at
-	for l.at < len(l.text) {
-		c := l.text[l.at]
-		if isLetter(c) || isDigit(c) {
-			l.at++
+	start := l.At
+	for l.At < len(l.Text) {
+		c := l.Text[l.At]
+		if syntax.IsLetter(c) || syntax.IsDigit(c) {
+			l.At++
 			continue
 		}
-		if next := l.byteAt(l.at + 1); c == '.' && (isLetter(next) || isDigit(next)) {
-			l.at += 2
+		if next := l.ByteAt(l.At + 1); c == '.' && (syntax.IsLetter(next) || syntax.IsDigit(next)) {
+			l.At += 2
 			continue
 		}
 		break
 	}
-	if l.byteAt(l.at) >= utf8.RuneSelf {
-		if r, _ := utf8.DecodeRuneInString(l.text[l.at:]); unicode.IsLetter(r) {
-			l.at = start
-			l.strange()
-			return
-		}
-	}
-	if n := l.at - start; n > maxNameLength {
-		l.rep.Errorf(l.span(start, l.at), codeNameTooLong, "the name has %d letters, at most %d are allowed", n, maxNameLength)
-	}
-	l.emit(tokIdent, start, keywords[l.text[start:l.at]])
-}
-
-// strange reads what no token starts with: a name with letters other than
-// ASCII's, which is refused but serves as a name, or a character that is skipped.
-func (l *lexer) strange() {
-	start := l.at
-	for l.at < len(l.text) {
-		r, n := utf8.DecodeRuneInString(l.text[l.at:])
-		if !unicode.IsLetter(r) && r != '_' && (l.at == start || !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '.') {
-			break
-		}
-		l.at += n
-	}
-	if l.at > start {
-		l.rep.Errorf(l.span(start, l.at), codeNonASCIIName, "the name %q has letters that Thrift does not allow in names",
-			report.Clip(l.text[start:l.at])).Hint = "names consist of a-z, A-Z, 0-9 and _; other letters may stand in strings and comments"
-		l.emit(tokIdent, start, kwNone)
+	if l.AtLetter() {
+		l.At = start
+		l.strange()
 		return
 	}
-	r, n := utf8.DecodeRuneInString(l.text[start:])
-	l.at += n
-	switch {
-	case r == utf8.RuneError && n == 1:
-		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "the byte 0x%02x is no UTF-8 text", l.text[start])
-	case unicode.IsPrint(r):
-		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %q", r)
-	default:
-		l.rep.Errorf(l.span(start, l.at), codeBadCharacter, "unexpected character %U", r)
+	if n := l.At - start; n > maxNameLength {
+		l.Errorf(start, l.At, codeNameTooLong, "the name has %d letters, at most %d are allowed", n, maxNameLength)
+	}
+	l.emit(tokIdent, start, keywords[l.Text[start:l.At]])
+}
+
+// strange reads what no token starts with.
+func (l *lexer) strange() {
+	start := l.At
+	if l.Strange("Thrift", true, codeNonASCIIName, codeBadCharacter) {
+		l.emit(tokIdent, start, kwNone)
 	}
 }
 
 // number reads an integer or a floating-point number with its sign.
 func (l *lexer) number() {
-	start := l.at
-	if c := l.text[l.at]; c == '+' || c == '-' {
-		l.at++
+	start := l.At
+	if c := l.Text[l.At]; c == '+' || c == '-' {
+		l.At++
 	}
 	kind := tokInt
-	if l.text[l.at] == '0' && strings.IndexByte("xXbBoO", l.byteAt(l.at+1)) >= 0 && l.byteAt(l.at+1) != 0 {
-		l.at += 2
-		l.digits(isAlnum)
+	if l.Text[l.At] == '0' && strings.IndexByte("xXbBoO", l.ByteAt(l.At+1)) >= 0 && l.ByteAt(l.At+1) != 0 {
+		l.At += 2
+		l.Skip(syntax.IsAlnum)
 	} else {
-		l.digits(isDigit)
-		if l.byteAt(l.at) == '.' && isDigit(l.byteAt(l.at+1)) {
+		l.Skip(syntax.IsDigit)
+		if l.ByteAt(l.At) == '.' && syntax.IsDigit(l.ByteAt(l.At+1)) {
 			kind = tokFloat
-			l.at++
-			l.digits(isDigit)
+			l.At++
+			l.Skip(syntax.IsDigit)
 		}
-		if c := l.byteAt(l.at); c == 'e' || c == 'E' {
-			exp := l.at + 1
-			if s := l.byteAt(exp); s == '+' || s == '-' {
+		if c := l.ByteAt(l.At); c == 'e' || c == 'E' {
+			exp := l.At + 1
+			if s := l.ByteAt(exp); s == '+' || s == '-' {
 				exp++
 			}
-			if isDigit(l.byteAt(exp)) {
+			if syntax.IsDigit(l.ByteAt(exp)) {
 				kind = tokFloat
-				l.at = exp
-				l.digits(isDigit)
+				l.At = exp
+				l.Skip(syntax.IsDigit)
 			}
 		}
 	}
-	if isLetter(l.byteAt(l.at)) {
-		l.digits(isAlnum)
-		l.rep.Errorf(l.span(start, l.at), codeBadNumber, "%q is neither a number nor a name", report.Clip(l.text[start:l.at])).
+	if syntax.IsLetter(l.ByteAt(l.At)) {
+		l.Skip(syntax.IsAlnum)
+		l.Errorf(start, l.At, codeBadNumber, "%q is neither a number nor a name", report.Clip(l.Text[start:l.At])).
 			Hint = "a name must not start with a digit"
 		kind = tokIdent
 	}
 	l.emit(kind, start, kwNone)
 }
 
-func (l *lexer) digits(ok func(byte) bool) {
-	for l.at < len(l.text) && ok(l.text[l.at]) {
-		l.at++
-	}
-}
-
 // str reads a string; escapes are left to the parser.
 func (l *lexer) str(quote byte) {
-	start := l.at
-	l.at++
+	start := l.At
+	l.At++
 	lineEnd := -1
-	for l.at < len(l.text) {
-		switch c := l.text[l.at]; {
+	for l.At < len(l.Text) {
+		switch c := l.Text[l.At]; {
 		case c == quote:
-			l.at++
+			l.At++
 			if lineEnd >= 0 {
 				l.multiline++
-				l.rep.Warnf(l.span(start, lineEnd), codeMultilineString, "the string runs over several lines").
+				l.Rep.Warnf(syntax.Between(start, lineEnd).In(l.Src), codeMultilineString, "the string runs over several lines").
 					Hint = "the Apache compiler refuses this; write \\n instead"
 			}
 			l.emit(tokString, start, kwNone)
 			return
-		case c == '\\' && l.at+1 < len(l.text):
-			if next := l.text[l.at+1]; next == '\n' || next == '\r' {
-				l.at++ // the end of line is looked at next
+		case c == '\\' && l.At+1 < len(l.Text):
+			if next := l.Text[l.At+1]; next == '\n' || next == '\r' {
+				l.At++ // the end of line is looked at next
 				continue
 			}
-			l.at += 2
+			l.At += 2
 		case c == '\n' || c == '\r':
 			if l.endStringsAtLines {
-				l.unterminated(start, l.at)
+				l.unterminated(start, l.At)
 				return
 			}
 			if lineEnd < 0 {
-				lineEnd = l.at
+				lineEnd = l.At
 			}
-			l.at++
+			l.At++
 		default:
-			l.at++
+			l.At++
 		}
 	}
 	// The quote has no partner: the string was meant to end on its own line.
 	if lineEnd >= 0 {
-		l.at = lineEnd
+		l.At = lineEnd
 	}
 	l.endStringsAtLines = true
-	l.unterminated(start, l.at)
+	l.unterminated(start, l.At)
 }
 
 func (l *lexer) unterminated(start, end int) {
-	l.rep.Errorf(l.span(start, end), codeUnterminatedString, "the string has no end").
-		Hint = "close it with " + l.text[start:start+1]
+	l.Errorf(start, end, codeUnterminatedString, "the string has no end").
+		Hint = "close it with " + l.Text[start:start+1]
 	l.emit(tokString, start, kwNone)
 }
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-func isAlnum(c byte) bool  { return isLetter(c) || isDigit(c) }

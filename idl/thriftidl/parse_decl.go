@@ -4,13 +4,13 @@ package thriftidl
 // services with their methods. Each function returns nil if it cannot go on.
 
 func (p *parser) structDecl(base declBase) declNode {
-	n := &structNode{declBase: base, kw: p.next().kw}
+	n := &structNode{declBase: base, kw: p.Next().Own.kw}
 	var ok bool
 	if n.name, ok = p.declName("the name of the "+n.kw.String(), false); !ok {
 		return nil
 	}
-	if t := p.peek(); t.kw == kwXsdAll {
-		p.next()
+	if t := p.Peek(); t.Own.kw == kwXsdAll {
+		p.Next()
 		n.annots = append(n.annots, p.wordAnnotation(t))
 	}
 	if !p.body('{', '}', "before the fields", func() bool { return p.field(&n.fields) }) {
@@ -30,30 +30,30 @@ func (p *parser) field(fields *[]*fieldDecl) bool {
 		return false
 	}
 	f.doc = p.docAfterAnnotations(f.doc)
-	if k := p.peek().kind; k == tokInt || k == '-' || k == '+' {
+	if k := p.Peek().Kind; k == tokInt || k == '-' || k == '+' {
 		if f.id, ok = p.intLiteral(); !ok {
 			return false
 		}
-		if !p.expect(':', "after the field's id") {
+		if !p.Expect(':', "after the field's id") {
 			return false
 		}
 	}
 	// A type may be called "required", so the word must have a type after it.
-	if t := p.peek(); (t.kw == kwRequired || t.kw == kwOptional) && p.peekAt(1).kind == tokIdent {
-		p.next()
-		f.req, f.reqPos = t.kw, t.span
+	if t := p.Peek(); (t.Own.kw == kwRequired || t.Own.kw == kwOptional) && p.PeekAt(1).Kind == tokIdent {
+		p.Next()
+		f.req, f.reqPos = t.Own.kw, t.Pos
 	}
 	if f.typ, ok = p.fieldType(0); !ok {
 		return false
 	}
-	if t := p.peek(); t.kind == '&' {
-		p.next()
-		f.annots = append(f.annots, &annotNode{name: ident{name: "cpp.ref", pos: t.span}, pos: t.span})
+	if t := p.Peek(); t.Kind == '&' {
+		p.Next()
+		f.annots = append(f.annots, &annotNode{name: ident{name: "cpp.ref", pos: t.Pos}, pos: t.Pos})
 	}
 	if f.name, ok = p.declName("the name of the field", true); !ok {
 		return false
 	}
-	if p.accept('=') {
+	if p.Accept('=') {
 		if f.value, ok = p.value(0); !ok {
 			return false
 		}
@@ -73,13 +73,13 @@ func (p *parser) field(fields *[]*fieldDecl) bool {
 // xsd reads the leftovers of XML schemas after a field.
 func (p *parser) xsd(f *fieldDecl) bool {
 	for _, kw := range []keyword{kwXsdOptional, kwXsdNillable} {
-		if t := p.peek(); t.kw == kw {
-			p.next()
+		if t := p.Peek(); t.Own.kw == kw {
+			p.Next()
 			f.annots = append(f.annots, p.wordAnnotation(t))
 		}
 	}
-	if t := p.peek(); t.kw == kwXsdAttrs {
-		p.next()
+	if t := p.Peek(); t.Own.kw == kwXsdAttrs {
+		p.Next()
 		var attrs []*fieldDecl
 		return p.body('{', '}', "before the attributes", func() bool { return p.field(&attrs) })
 	}
@@ -88,11 +88,11 @@ func (p *parser) xsd(f *fieldDecl) bool {
 
 // wordAnnotation makes a word of the grammar an annotation without a value.
 func (p *parser) wordAnnotation(t *token) *annotNode {
-	return &annotNode{name: ident{name: p.textOf(t.span), pos: t.span}, pos: t.span}
+	return &annotNode{name: ident{name: p.TextOf(t.Pos), pos: t.Pos}, pos: t.Pos}
 }
 
 func (p *parser) enumDecl(base declBase) declNode {
-	p.next()
+	p.Next()
 	n := &enumNode{declBase: base}
 	var ok bool
 	if n.name, ok = p.declName("the name of the enum", false); !ok {
@@ -117,7 +117,7 @@ func (p *parser) enumValue(n *enumNode) bool {
 	if v.name, ok = p.declName("a name of the enum", false); !ok {
 		return false
 	}
-	if p.accept('=') {
+	if p.Accept('=') {
 		if v.value, ok = p.intLiteral(); !ok {
 			return false
 		}
@@ -133,14 +133,14 @@ func (p *parser) enumValue(n *enumNode) bool {
 
 // senumDecl reads an enum of strings, which was always only a string.
 func (p *parser) senumDecl(base declBase) declNode {
-	word := p.next()
+	word := p.Next()
 	n := &typedefNode{declBase: base}
 	var ok bool
 	if n.name, ok = p.declName("the name of the senum", false); !ok {
 		return nil
 	}
-	n.target = &typeNode{name: ident{name: "string", pos: word.span, kw: kwString}, pos: word.span}
-	p.rep.Warnf(p.file.span(word.span), codeDeprecatedSyntax, "senum is no longer Thrift, it is read as a typedef of string")
+	n.target = &typeNode{name: ident{name: "string", pos: word.Pos, kw: kwString}, pos: word.Pos}
+	p.Rep.Warnf(p.file.span(word.Pos), codeDeprecatedSyntax, "senum is no longer Thrift, it is read as a typedef of string")
 	if !p.body('{', '}', "before the senum's strings", func() bool {
 		_, _, ok := p.stringLiteral("a string")
 		p.separator()
@@ -155,7 +155,7 @@ func (p *parser) senumDecl(base declBase) declNode {
 }
 
 func (p *parser) typedefDecl(base declBase) declNode {
-	p.next()
+	p.Next()
 	n := &typedefNode{declBase: base}
 	var ok bool
 	if n.target, ok = p.fieldType(0); !ok {
@@ -171,7 +171,7 @@ func (p *parser) typedefDecl(base declBase) declNode {
 }
 
 func (p *parser) constDecl(base declBase) declNode {
-	p.next()
+	p.Next()
 	n := &constNode{declBase: base}
 	var ok bool
 	if n.typ, ok = p.fieldType(0); !ok {
@@ -180,7 +180,7 @@ func (p *parser) constDecl(base declBase) declNode {
 	if n.name, ok = p.declName("the name of the constant", false); !ok {
 		return nil
 	}
-	if !p.expect('=', "before the constant's value") {
+	if !p.Expect('=', "before the constant's value") {
 		return nil
 	}
 	if n.value, ok = p.value(0); !ok {
@@ -193,7 +193,7 @@ func (p *parser) constDecl(base declBase) declNode {
 }
 
 func (p *parser) serviceDecl(base declBase) declNode {
-	p.next()
+	p.Next()
 	n := &serviceNode{declBase: base}
 	var ok bool
 	if n.name, ok = p.declName("the name of the service", false); !ok {
@@ -216,7 +216,7 @@ func (p *parser) serviceDecl(base declBase) declNode {
 }
 
 func (p *parser) interactionDecl(base declBase) declNode {
-	p.next()
+	p.Next()
 	n := &interactionNode{declBase: base}
 	var ok bool
 	if n.name, ok = p.declName("the name of the interaction", false); !ok {
@@ -234,8 +234,8 @@ func (p *parser) interactionDecl(base declBase) declNode {
 
 // method reads a method, or the name of an interaction that a service performs.
 func (p *parser) method(s *serviceNode) bool {
-	if p.peek().kw == kwPerforms && p.peekAt(1).kind == tokIdent && p.peekAt(2).kind != '(' {
-		p.next()
+	if p.Peek().Own.kw == kwPerforms && p.PeekAt(1).Kind == tokIdent && p.PeekAt(2).Kind != '(' {
+		p.Next()
 		id, _ := p.name("the name of an interaction")
 		p.separator()
 		s.performs = append(s.performs, id)
@@ -272,52 +272,52 @@ func (p *parser) method(s *serviceNode) bool {
 // methodQualifier reads oneway, or fbthrift's idempotent and readonly. The
 // latter may also be the name of a type.
 func (p *parser) methodQualifier(m *methodNode) {
-	t := p.peek()
-	if p.peekAt(1).kind != tokIdent {
+	t := p.Peek()
+	if p.PeekAt(1).Kind != tokIdent {
 		return
 	}
-	switch t.kw {
+	switch t.Own.kw {
 	case kwAsync:
-		p.rep.Warnf(p.file.span(t.span), codeDeprecatedSyntax, "async is the former name of oneway").
+		p.Rep.Warnf(p.file.span(t.Pos), codeDeprecatedSyntax, "async is the former name of oneway").
 			Hint = "write oneway"
 		fallthrough
 	case kwOneway:
-		p.next()
-		m.oneway, m.onewayPos = true, t.span
+		p.Next()
+		m.oneway, m.onewayPos = true, t.Pos
 	case kwIdempotent, kwReadonly:
-		if p.peekAt(2).kind == '(' {
+		if p.PeekAt(2).Kind == '(' {
 			return
 		}
-		p.next()
+		p.Next()
 		m.annots = append(m.annots, p.wordAnnotation(t))
 	}
 }
 
 // throws reads an optional throws clause.
 func (p *parser) throws() (fields []*fieldDecl, place pos, ok bool) {
-	t := p.peek()
-	if t.kw != kwThrows {
+	t := p.Peek()
+	if t.Own.kw != kwThrows {
 		return nil, pos{}, true
 	}
-	p.next()
+	p.Next()
 	ok = p.body('(', ')', "before the exceptions", func() bool { return p.field(&fields) })
-	return fields, t.span, ok
+	return fields, t.Pos, ok
 }
 
 // returns reads what a method returns: void, a type, and fbthrift's streams:
 // [type ","] (stream<…> | sink<…>) ["," stream<…>].
 func (p *parser) returns(m *methodNode) bool {
 	for part := 0; ; part++ {
-		t := p.peek()
-		stream := (t.kw == kwStream || t.kw == kwSink) && p.peekAt(1).kind == '<'
+		t := p.Peek()
+		stream := (t.Own.kw == kwStream || t.Own.kw == kwSink) && p.PeekAt(1).Kind == '<'
 		var ok bool
 		switch {
-		case stream && t.kw == kwStream:
+		case stream && t.Own.kw == kwStream:
 			ok = p.stream(m)
 		case stream:
 			ok = p.sink(m)
 		case part > 0 && m.stream != nil || part > 1:
-			p.errorAt(codeStreamElement, "expected stream<…> or sink<…>, found %s", p.describe(t))
+			p.ErrorAt(codeStreamElement, "expected stream<…> or sink<…>, found %s", p.Describe(t))
 		default:
 			// After a type comes a stream, or the type names an interaction and
 			// what it returns first comes now.
@@ -327,7 +327,7 @@ func (p *parser) returns(m *methodNode) bool {
 		if !ok {
 			return false
 		}
-		if !p.accept(',') {
+		if !p.Accept(',') {
 			return true
 		}
 	}
@@ -343,27 +343,27 @@ func (p *parser) result(m *methodNode) bool {
 }
 
 func (p *parser) stream(m *methodNode) bool {
-	p.next()
-	p.next()
+	p.Next()
+	p.Next()
 	if m.stream == nil {
 		m.stream = &streamNode{}
 	}
 	s := m.stream
 	if s.server != nil {
-		p.errorAt(codeStreamElement, "the method has two streams")
+		p.ErrorAt(codeStreamElement, "the method has two streams")
 	}
 	var ok bool
 	if s.server, s.serverThrows, ok = p.typeThrows(); !ok {
 		return false
 	}
-	return p.expect('>', "after the stream's type")
+	return p.Expect('>', "after the stream's type")
 }
 
 func (p *parser) sink(m *methodNode) bool {
-	p.next()
-	p.next()
+	p.Next()
+	p.Next()
 	if m.stream != nil {
-		p.errorAt(codeStreamElement, "the sink must stand before the stream, and there can be only one")
+		p.ErrorAt(codeStreamElement, "the sink must stand before the stream, and there can be only one")
 	}
 	s := &streamNode{}
 	m.stream = s
@@ -371,12 +371,12 @@ func (p *parser) sink(m *methodNode) bool {
 	if s.client, s.clientThrows, ok = p.typeThrows(); !ok {
 		return false
 	}
-	if p.accept(',') {
+	if p.Accept(',') {
 		if s.final, s.finalThrows, ok = p.typeThrows(); !ok {
 			return false
 		}
 	}
-	return p.expect('>', "after the sink's types")
+	return p.Expect('>', "after the sink's types")
 }
 
 func (p *parser) typeThrows() (t *typeNode, fields []*fieldDecl, ok bool) {

@@ -4,18 +4,19 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // What stands at the top of a file: headers and declarations.
 
 func (p *parser) parseFile() {
-	first := p.peek()
-	if p.firstDoc != 0 && (p.firstDoc != first.doc || p.isHeader()) {
+	first := p.Peek()
+	if p.firstDoc != 0 && (p.firstDoc != first.Own.doc || p.isHeader()) {
 		p.file.doc = p.docText(p.firstDoc)
 	}
-	for p.peek().kind != tokEOF {
-		start := p.at
-		p.part = start
+	for p.Peek().Kind != tokEOF {
+		start := p.At
+		p.Part = start
 		if !p.statement() {
 			p.skipStatement(start)
 		}
@@ -25,49 +26,49 @@ func (p *parser) parseFile() {
 // isHeader reports whether the next token starts an include, a namespace or a
 // package statement.
 func (p *parser) isHeader() bool {
-	t := p.peek()
-	switch t.kw {
+	t := p.Peek()
+	switch t.Own.kw {
 	case kwInclude, kwCppInclude, kwHsInclude, kwNamespace, kwPackage:
 		return true
 	}
-	return t.kind == tokIdent && legacyNamespaces[p.textOf(t.span)] != ""
+	return t.Kind == tokIdent && legacyNamespaces[p.TextOf(t.Pos)] != ""
 }
 
 // skipStatement moves on from a statement that could not be read to the next
 // one, which starts on a line of its own or after a closing brace.
 func (p *parser) skipStatement(start int) {
-	if p.at == start {
-		p.next()
+	if p.At == start {
+		p.Next()
 	}
-	for p.peek().kind != tokEOF {
-		t := p.peek()
-		if t.nl || p.tokens[p.at-1].kind == '}' {
-			if t.kind == '@' || p.isHeader() && p.peekAt(1).kind != '(' {
+	for p.Peek().Kind != tokEOF {
+		t := p.Peek()
+		if t.NL || p.Last().Kind == '}' {
+			if t.Kind == '@' || p.isHeader() && p.PeekAt(1).Kind != '(' {
 				return
 			}
-			switch t.kw {
+			switch t.Own.kw {
 			case kwStruct, kwUnion, kwException, kwEnum, kwSenum, kwService, kwInteraction, kwConst, kwTypedef:
 				return
 			}
 		}
-		p.next()
+		p.Next()
 	}
 }
 
 // statement reads a header or a declaration.
 func (p *parser) statement() bool {
 	doc := p.docBefore()
-	first := p.peek()
+	first := p.Peek()
 	annots, ok := p.structuredAnnotations()
 	if !ok {
 		return false
 	}
 	if p.isHeader() {
-		if len(annots) > 0 && p.peek().kw != kwPackage {
-			p.rep.Errorf(p.file.span(annots[0].pos), codeMisplacedAnnotation, "nothing here can carry an annotation")
+		if len(annots) > 0 && p.Peek().Own.kw != kwPackage {
+			p.Rep.Errorf(p.file.span(annots[0].pos), codeMisplacedAnnotation, "nothing here can carry an annotation")
 		}
 		if len(p.file.decls) > 0 {
-			p.rep.Warnf(p.file.span(p.peek().span), codeLateHeader, "%s stands after a declaration", p.describe(p.peek())).
+			p.Rep.Warnf(p.file.span(p.Peek().Pos), codeLateHeader, "%s stands after a declaration", p.Describe(p.Peek())).
 				Hint = "the Apache compiler and thriftgo want includes and namespaces before all declarations"
 		}
 		return p.header(annots)
@@ -75,7 +76,7 @@ func (p *parser) statement() bool {
 	base := declBase{doc: p.docAfterAnnotations(doc), annots: annots}
 	p.exceptionQualifiers(&base)
 	var decl declNode
-	switch t := p.peek(); t.kw {
+	switch t := p.Peek(); t.Own.kw {
 	case kwStruct, kwUnion, kwException:
 		decl = p.structDecl(base)
 	case kwEnum:
@@ -97,7 +98,7 @@ func (p *parser) statement() bool {
 	if decl == nil {
 		return false
 	}
-	if p.at == 0 || first == p.peek() {
+	if p.At == 0 || first == p.Peek() {
 		return false
 	}
 	p.file.decls = append(p.file.decls, decl)
@@ -106,14 +107,14 @@ func (p *parser) statement() bool {
 }
 
 func (p *parser) unexpectedStatement(t *token) {
-	d := p.unexpected("a declaration")
-	if t.kind == tokIdent {
-		if near := diag.Nearest(p.textOf(t.span), statementWords); near != "" {
+	d := p.Unexpected("a declaration")
+	if t.Kind == tokIdent {
+		if near := diag.Nearest(p.TextOf(t.Pos), statementWords); near != "" {
 			d.Hint = "did you mean '" + near + "'?"
 			return
 		}
 	}
-	if t.kind == '}' {
+	if t.Kind == '}' {
 		d.Hint = "there is one closing brace too many"
 		return
 	}
@@ -126,9 +127,9 @@ var statementWords = []string{
 }
 
 func (p *parser) header(annots []*annotNode) bool {
-	t := p.next()
-	start := t.span.start
-	switch t.kw {
+	t := p.Next()
+	start := t.Pos.Start
+	switch t.Own.kw {
 	case kwInclude:
 		return p.include()
 	case kwCppInclude, kwHsInclude:
@@ -137,23 +138,23 @@ func (p *parser) header(annots []*annotNode) bool {
 		}
 	case kwPackage:
 		pkg := &packageNode{annots: annots}
-		if p.peek().kind != ';' {
+		if p.Peek().Kind != ';' {
 			name, _, ok := p.stringLiteral("the package's name in quotes")
 			if !ok {
 				return false
 			}
 			pkg.name = name
 		}
-		pkg.pos = pos{start, p.prevEnd()}
+		pkg.pos = syntax.Between(start, p.LastEnd())
 		p.file.pkg = pkg
 	case kwNamespace:
 		return p.namespace(start)
 	default:
-		word := p.textOf(t.span)
+		word := p.TextOf(t.Pos)
 		language := legacyNamespaces[word]
-		p.rep.Warnf(p.file.span(t.span), codeDeprecatedSyntax, "%s is no longer Thrift", word).
+		p.Rep.Warnf(p.file.span(t.Pos), codeDeprecatedSyntax, "%s is no longer Thrift", word).
 			Hint = "write: namespace " + language + " …"
-		return p.namespaceName(start, ident{name: language, pos: t.span})
+		return p.namespaceName(start, ident{name: language, pos: t.Pos})
 	}
 	p.separator()
 	return true
@@ -165,8 +166,8 @@ func (p *parser) include() bool {
 		return false
 	}
 	inc := &includeNode{path: path, pos: place}
-	if p.peek().kw == kwAs && !p.peek().nl {
-		p.next()
+	if p.Peek().Own.kw == kwAs && !p.Peek().NL {
+		p.Next()
 		alias, ok := p.declName("the name to include the file under", true)
 		if !ok {
 			return false
@@ -179,10 +180,10 @@ func (p *parser) include() bool {
 }
 
 func (p *parser) namespace(start int32) bool {
-	t := p.peek()
-	if t.kind == '*' {
-		p.next()
-		return p.namespaceName(start, ident{name: "*", pos: t.span})
+	t := p.Peek()
+	if t.Kind == '*' {
+		p.Next()
+		return p.namespaceName(start, ident{name: "*", pos: t.Pos})
 	}
 	language, ok := p.name("a language or '*'")
 	return ok && p.namespaceName(start, language)
@@ -191,7 +192,7 @@ func (p *parser) namespace(start int32) bool {
 func (p *parser) namespaceName(start int32, language ident) bool {
 	n := &namespaceNode{language: language}
 	var ok bool
-	if p.peek().kind == tokString {
+	if p.Peek().Kind == tokString {
 		n.name, _, ok = p.stringLiteral("")
 	} else {
 		var id ident
@@ -204,7 +205,7 @@ func (p *parser) namespaceName(start int32, language ident) bool {
 	if n.annots, ok = p.annotations(nil); !ok {
 		return false
 	}
-	n.pos = pos{start, p.prevEnd()}
+	n.pos = syntax.Between(start, p.LastEnd())
 	p.file.namespaces = append(p.file.namespaces, n)
 	p.separator()
 	return true
@@ -215,18 +216,18 @@ func (p *parser) namespaceName(start int32, language ident) bool {
 func (p *parser) exceptionQualifiers(base *declBase) {
 	n := 0
 	for ; n < 3; n++ {
-		switch p.peekAt(n).kw {
+		switch p.PeekAt(n).Own.kw {
 		case kwSafe, kwTransient, kwStateful, kwPermanent, kwClient, kwServer:
 			continue
 		}
 		break
 	}
-	if n == 0 || p.peekAt(n).kw != kwException {
+	if n == 0 || p.PeekAt(n).Own.kw != kwException {
 		return
 	}
 	for range n {
-		t := p.next()
-		base.annots = append(base.annots, &annotNode{name: ident{name: p.textOf(t.span), pos: t.span}, pos: t.span})
+		t := p.Next()
+		base.annots = append(base.annots, &annotNode{name: ident{name: p.TextOf(t.Pos), pos: t.Pos}, pos: t.Pos})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // Types, annotations and constant values.
@@ -14,16 +15,16 @@ import (
 // fieldType reads a type. Void is read too, and refused when it is resolved.
 func (p *parser) fieldType(depth int) (*typeNode, bool) {
 	if depth > maxTypeDepth {
-		p.errorAt(codeNestingDepth, "the type is nested more than %d levels deep", maxTypeDepth)
+		p.ErrorAt(codeNestingDepth, "the type is nested more than %d levels deep", maxTypeDepth)
 		return nil, false
 	}
-	start := p.peek().span.start
+	start := p.Peek().Pos.Start
 	name, ok := p.name("a type")
 	if !ok {
 		return nil, false
 	}
 	n := &typeNode{name: name}
-	if k := p.peek(); (name.kw == kwList || name.kw == kwSet || name.kw == kwMap) && (k.kind == '<' || k.kw == kwCppType) {
+	if k := p.Peek(); (name.kw == kwList || name.kw == kwSet || name.kw == kwMap) && (k.Kind == '<' || k.Own.kw == kwCppType) {
 		n.kw = name.kw
 		if !p.containerParts(n, depth) {
 			return nil, false
@@ -32,13 +33,13 @@ func (p *parser) fieldType(depth int) (*typeNode, bool) {
 	if n.annots, ok = p.annotations(n.annots); !ok {
 		return nil, false
 	}
-	n.pos = pos{start, p.prevEnd()}
+	n.pos = syntax.Between(start, p.LastEnd())
 	return n, true
 }
 
 // containerParts reads what follows list, set or map.
 func (p *parser) containerParts(n *typeNode, depth int) bool {
-	if !p.cppType(n) || !p.expect('<', "after "+n.name.name) {
+	if !p.cppType(n) || !p.Expect('<', "after "+n.name.name) {
 		return false
 	}
 	var ok bool
@@ -46,27 +47,27 @@ func (p *parser) containerParts(n *typeNode, depth int) bool {
 		if n.key, ok = p.fieldType(depth + 1); !ok {
 			return false
 		}
-		if !p.expect(',', "between the map's types") {
+		if !p.Expect(',', "between the map's types") {
 			return false
 		}
 	}
 	if n.elem, ok = p.fieldType(depth + 1); !ok {
 		return false
 	}
-	return p.expect('>', "after the type") && p.cppType(n)
+	return p.Expect('>', "after the type") && p.cppType(n)
 }
 
 // cppType reads an optional cpp_type "…", kept as the annotation cpp.type.
 func (p *parser) cppType(n *typeNode) bool {
-	t := p.peek()
-	if t.kw != kwCppType {
+	t := p.Peek()
+	if t.Own.kw != kwCppType {
 		return true
 	}
-	p.next()
+	p.Next()
 	text, place, ok := p.stringLiteral("a C++ type in quotes")
 	if ok {
 		n.annots = append(n.annots, &annotNode{
-			name: ident{name: "cpp.type", pos: t.span}, value: text, hasValue: true, pos: pos{t.span.start, place.end},
+			name: ident{name: "cpp.type", pos: t.Pos}, value: text, hasValue: true, pos: syntax.Between(t.Pos.Start, place.End),
 		})
 	}
 	return ok
@@ -74,7 +75,7 @@ func (p *parser) cppType(n *typeNode) bool {
 
 // annotations reads an optional (name = "value", …) and appends it to list.
 func (p *parser) annotations(list []*annotNode) ([]*annotNode, bool) {
-	if p.peek().kind != '(' {
+	if p.Peek().Kind != '(' {
 		return list, true
 	}
 	ok := p.body('(', ')', "", func() bool {
@@ -93,29 +94,29 @@ func (p *parser) annotation() (*annotNode, bool) {
 		return nil, false
 	}
 	a := &annotNode{name: name}
-	if p.accept('=') {
+	if p.Accept('=') {
 		a.hasValue = true
-		switch t := p.peek(); {
-		case t.kind == tokString:
+		switch t := p.Peek(); {
+		case t.Kind == tokString:
 			a.value, _, _ = p.stringLiteral("")
-		case t.kind == tokInt || t.kind == tokFloat || t.kw == kwTrue || t.kw == kwFalse:
-			a.value = p.textOf(p.next().span)
+		case t.Kind == tokInt || t.Kind == tokFloat || t.Own.kw == kwTrue || t.Own.kw == kwFalse:
+			a.value = p.TextOf(p.Next().Pos)
 		default:
-			p.unexpected("a string")
+			p.Unexpected("a string")
 			return nil, false
 		}
 	}
-	a.pos = pos{name.pos.start, p.prevEnd()}
+	a.pos = syntax.Between(name.pos.Start, p.LastEnd())
 	p.separator()
 	return a, true
 }
 
 // structuredAnnotations reads any number of @Name and @Name{field = value}.
 func (p *parser) structuredAnnotations() (list []*annotNode, ok bool) {
-	for p.peek().kind == '@' {
-		start := p.next().span.start
-		if p.peek().nl {
-			p.unexpected("the name of an annotation")
+	for p.Peek().Kind == '@' {
+		start := p.Next().Pos.Start
+		if p.Peek().NL {
+			p.Unexpected("the name of an annotation")
 			return nil, false
 		}
 		name, ok := p.name("the name of an annotation")
@@ -123,12 +124,12 @@ func (p *parser) structuredAnnotations() (list []*annotNode, ok bool) {
 			return nil, false
 		}
 		literal := &valueNode{form: structForm, name: name}
-		if p.peek().kind == '{' {
+		if p.Peek().Kind == '{' {
 			if literal, ok = p.structLiteral(name, 0); !ok {
 				return nil, false
 			}
 		}
-		literal.pos = pos{start, p.prevEnd()}
+		literal.pos = syntax.Between(start, p.LastEnd())
 		list = append(list, &annotNode{name: name, literal: literal, pos: literal.pos})
 	}
 	return list, true
@@ -137,37 +138,37 @@ func (p *parser) structuredAnnotations() (list []*annotNode, ok bool) {
 // value reads a constant value.
 func (p *parser) value(depth int) (*valueNode, bool) {
 	if depth > maxValueDepth {
-		p.errorAt(codeNestingDepth, "the value is nested more than %d levels deep", maxValueDepth)
+		p.ErrorAt(codeNestingDepth, "the value is nested more than %d levels deep", maxValueDepth)
 		return nil, false
 	}
-	t := p.peek()
+	t := p.Peek()
 	n := &valueNode{}
 	ok := true
 	switch {
-	case t.kind == tokInt || (t.kind == '-' || t.kind == '+') && p.peekAt(1).kind == tokInt:
+	case t.Kind == tokInt || (t.Kind == '-' || t.Kind == '+') && p.PeekAt(1).Kind == tokInt:
 		var i *intNode
 		if i, ok = p.intLiteral(); ok {
 			n.form, n.num = intForm, i.value
 		}
-	case t.kind == tokFloat || (t.kind == '-' || t.kind == '+') && p.peekAt(1).kind == tokFloat:
+	case t.Kind == tokFloat || (t.Kind == '-' || t.Kind == '+') && p.PeekAt(1).Kind == tokFloat:
 		n.form = floatForm
 		n.float, ok = p.floatLiteral()
-	case t.kind == tokString:
+	case t.Kind == tokString:
 		n.form = stringForm
 		n.str, _, ok = p.stringLiteral("")
-	case t.kw == kwTrue || t.kw == kwFalse:
-		p.next()
+	case t.Own.kw == kwTrue || t.Own.kw == kwFalse:
+		p.Next()
 		n.form = boolForm
-		if t.kw == kwTrue {
+		if t.Own.kw == kwTrue {
 			n.num = 1
 		}
-	case t.kind == tokIdent:
+	case t.Kind == tokIdent:
 		name, _ := p.name("")
-		if p.peek().kind == '{' && !p.peek().nl {
+		if p.Peek().Kind == '{' && !p.Peek().NL {
 			return p.structLiteral(name, depth)
 		}
 		n.form, n.name = nameForm, name
-	case t.kind == '[':
+	case t.Kind == '[':
 		n.form = listForm
 		ok = p.body('[', ']', "", func() bool {
 			elem, ok := p.value(depth + 1)
@@ -177,14 +178,14 @@ func (p *parser) value(depth int) (*valueNode, bool) {
 			}
 			return ok
 		})
-	case t.kind == '{':
+	case t.Kind == '{':
 		n.form = mapForm
 		ok = p.body('{', '}', "", func() bool { return p.pair(n, depth) })
 	default:
-		p.unexpected("a value")
+		p.Unexpected("a value")
 		return nil, false
 	}
-	n.pos = pos{t.span.start, p.prevEnd()}
+	n.pos = syntax.Between(t.Pos.Start, p.LastEnd())
 	return n, ok
 }
 
@@ -194,18 +195,18 @@ func (p *parser) pair(n *valueNode, depth int) bool {
 	if !ok {
 		return false
 	}
-	if p.peek().kind != ':' {
+	if p.Peek().Kind != ':' {
 		if n.broken {
 			return false
 		}
 		n.broken = true
-		d := p.unexpected("':' after the key")
-		if k := p.peek().kind; k == ',' || k == '}' {
+		d := p.Unexpected("':' after the key")
+		if k := p.Peek().Kind; k == ',' || k == '}' {
 			d.Hint = "braces are for maps and structs; lists and sets are written [a, b]"
 		}
 		return false
 	}
-	p.next()
+	p.Next()
 	val, ok := p.value(depth + 1)
 	if !ok {
 		return false
@@ -220,7 +221,7 @@ func (p *parser) structLiteral(name ident, depth int) (*valueNode, bool) {
 	n := &valueNode{form: structForm, name: name}
 	ok := p.body('{', '}', "", func() bool {
 		field, ok := p.name("the name of a field")
-		if !ok || !p.expect('=', "after the field's name") {
+		if !ok || !p.Expect('=', "after the field's name") {
 			return false
 		}
 		val, ok := p.value(depth + 1)
@@ -230,30 +231,30 @@ func (p *parser) structLiteral(name ident, depth int) (*valueNode, bool) {
 		}
 		return ok
 	})
-	n.pos = pos{name.pos.start, p.prevEnd()}
+	n.pos = syntax.Between(name.pos.Start, p.LastEnd())
 	return n, ok
 }
 
 // intLiteral reads an integer: decimal, 0x, 0b or 0o, with a sign.
 func (p *parser) intLiteral() (*intNode, bool) {
-	t := p.next()
-	span, sign := t.span, ""
-	if t.kind == '-' || t.kind == '+' {
-		sign = string(rune(t.kind))
-		t = p.peek()
-		if t.kind != tokInt {
-			p.unexpected("a number")
+	t := p.Next()
+	span, sign := t.Pos, ""
+	if t.Kind == '-' || t.Kind == '+' {
+		sign = string(rune(t.Kind))
+		t = p.Peek()
+		if t.Kind != tokInt {
+			p.Unexpected("a number")
 			return nil, false
 		}
-		p.next()
-		span.end = t.span.end
+		p.Next()
+		span.End = t.Pos.End
 	}
-	if t.kind != tokInt {
-		p.at--
-		p.unexpected("an integer")
+	if t.Kind != tokInt {
+		p.At--
+		p.Unexpected("an integer")
 		return nil, false
 	}
-	text := sign + p.textOf(t.span)
+	text := sign + p.TextOf(t.Pos)
 	digits := strings.TrimLeft(text, "+-")
 	base, where := 10, digits
 	if len(digits) > 2 && digits[0] == '0' {
@@ -274,52 +275,52 @@ func (p *parser) intLiteral() (*intNode, bool) {
 	switch {
 	case err == nil:
 		if base == 10 && len(digits) > 1 && digits[0] == '0' {
-			p.rep.Warnf(p.file.span(span), codeLeadingZero, "%s is read as the decimal number %d", report.Clip(text), v).
+			p.Rep.Warnf(p.file.span(span), codeLeadingZero, "%s is read as the decimal number %d", report.Clip(text), v).
 				Hint = "leave out the leading zeros: other compilers read the number as octal"
 		}
 	case strings.Contains(err.Error(), strconv.ErrRange.Error()):
-		p.rep.Errorf(p.file.span(span), codeOutOfRange, "the number %s does not fit in 64 bits", report.Clip(text))
+		p.Rep.Errorf(p.file.span(span), codeOutOfRange, "the number %s does not fit in 64 bits", report.Clip(text))
 	default:
-		p.rep.Errorf(p.file.span(span), codeBadNumber, "%q is no number", report.Clip(text))
+		p.Rep.Errorf(p.file.span(span), codeBadNumber, "%q is no number", report.Clip(text))
 	}
 	return n, true
 }
 
 func (p *parser) floatLiteral() (float64, bool) {
-	t := p.next()
-	start, sign := t.span.start, 1.0
-	if t.kind != tokFloat {
-		if t.kind == '-' {
+	t := p.Next()
+	start, sign := t.Pos.Start, 1.0
+	if t.Kind != tokFloat {
+		if t.Kind == '-' {
 			sign = -1
 		}
-		t = p.next()
+		t = p.Next()
 	}
-	f, err := strconv.ParseFloat(p.textOf(t.span), 64)
+	f, err := strconv.ParseFloat(p.TextOf(t.Pos), 64)
 	if err != nil && math.IsInf(f, 0) {
-		p.rep.Errorf(p.file.span(pos{start, t.span.end}), codeOutOfRange, "the number %s does not fit in a double",
-			report.Clip(p.textOf(t.span)))
+		p.Rep.Errorf(p.file.span(syntax.Between(start, t.Pos.End)), codeOutOfRange, "the number %s does not fit in a double",
+			report.Clip(p.TextOf(t.Pos)))
 	}
 	return sign * f, true
 }
 
 // stringLiteral reads a string and its escapes.
 func (p *parser) stringLiteral(what string) (text string, place pos, ok bool) {
-	t := p.peek()
-	if t.kind != tokString {
-		p.unexpected(what)
+	t := p.Peek()
+	if t.Kind != tokString {
+		p.Unexpected(what)
 		return "", pos{}, false
 	}
-	p.next()
-	raw := p.textOf(t.span)
+	p.Next()
+	raw := p.TextOf(t.Pos)
 	quote := raw[:1]
 	body := raw[1:]
 	if len(body) > 0 && strings.HasSuffix(body, quote) {
 		body = body[:len(body)-1]
 	}
 	if strings.IndexByte(body, '\\') < 0 {
-		return body, t.span, true
+		return body, t.Pos, true
 	}
-	return p.unescape(body, t.span), t.span, true
+	return p.unescape(body, t.Pos), t.Pos, true
 }
 
 // unescape resolves the escapes of a string's body. Unknown ones stay as they
@@ -333,7 +334,7 @@ func (p *parser) unescape(body string, place pos) string {
 			i++
 			continue
 		}
-		at := int(place.start) + 1 + i
+		at := int(place.Start) + 1 + i
 		c := body[i+1]
 		i += 2
 		switch c {
@@ -379,20 +380,20 @@ func (p *parser) badEscape(at int, c byte) {
 	if c > ' ' && c < utf8.RuneSelf {
 		shown += string(rune(c))
 	}
-	p.rep.Warnf(p.file.span(pos{int32(at), int32(at + 1)}), codeBadEscape, "%s is no escape, the backslash is kept", shown).
+	p.Rep.Warnf(p.file.span(syntax.Between(at, at+1)), codeBadEscape, "%s is no escape, the backslash is kept", shown).
 		Hint = "the Apache compiler refuses it; write \\\\ for a backslash"
 }
 
 // checkUTF8 warns about text that is no UTF-8, which can only stand in comments
 // and strings.
 func (p *parser) checkUTF8() {
-	if utf8.ValidString(p.text) {
+	if utf8.ValidString(p.Text) {
 		return
 	}
-	for i, r := range p.text {
+	for i, r := range p.Text {
 		if r == utf8.RuneError {
-			if _, n := utf8.DecodeRuneInString(p.text[i:]); n == 1 {
-				p.rep.Warnf(p.file.span(pos{int32(i), int32(i + 1)}), codeInvalidUTF8, "the file is not UTF-8 text")
+			if _, n := utf8.DecodeRuneInString(p.Text[i:]); n == 1 {
+				p.Rep.Warnf(p.file.span(syntax.Between(i, i+1)), codeInvalidUTF8, "the file is not UTF-8 text")
 				return
 			}
 		}

@@ -3,6 +3,7 @@ package thriftidl
 import (
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 )
 
 // parser turns tokens into a syntax tree by recursive descent. A method that
@@ -11,14 +12,9 @@ import (
 // several mistakes.
 type parser struct {
 	*lexed
-	file *fileNode
-	rep  *report.Reporter
-	at   int // index of the next token
-	// lastError is the token at which the last error was reported; a second
-	// error at the same token would be an echo.
-	lastError int
-	depth     int // bodies around the next token
-	part      int // the token at which the part of a body or file being read starts
+	syntax.Tokens[notes]
+	file  *fileNode
+	depth int // bodies around the next token
 }
 
 // parse reads a file. It always returns a tree, which holds what could be read.
@@ -40,116 +36,34 @@ func parse(src *diag.Source, rep *report.Reporter) *fileNode {
 }
 
 func parseOnce(src *diag.Source, rep *report.Reporter, endStringsAtLines bool) (file *fileNode, multiline int) {
-	p := &parser{
-		lexed: lex(src, rep, endStringsAtLines), file: &fileNode{src: src}, rep: rep, lastError: -1,
-	}
+	l := lex(src, rep, endStringsAtLines)
+	p := &parser{lexed: &l.lexed, Tokens: syntax.NewTokens(&l.Scanner, l.tokens), file: &fileNode{src: src}}
 	p.checkUTF8()
 	p.parseFile()
 	return p.file, p.multiline
 }
 
-func (p *parser) peek() *token { return &p.tokens[p.at] }
-
-// peekAt returns the token n places ahead, the end of the file after the last.
-func (p *parser) peekAt(n int) *token { return &p.tokens[min(p.at+n, len(p.tokens)-1)] }
-
-// next returns the next token and moves on; it never moves past the end.
-func (p *parser) next() *token {
-	t := &p.tokens[p.at]
-	if t.kind != tokEOF {
-		p.at++
-	}
-	return t
-}
-
-// accept moves on if the next token is of that kind.
-func (p *parser) accept(kind tokenKind) bool {
-	if p.peek().kind != kind {
-		return false
-	}
-	p.next()
-	return true
-}
-
 // acceptWord moves on if the next token is that keyword.
 func (p *parser) acceptWord(kw keyword) bool {
-	if p.peek().kw != kw {
+	if p.Peek().Own.kw != kw {
 		return false
 	}
-	p.next()
+	p.Next()
 	return true
 }
 
 // separator skips an optional comma or semicolon.
-func (p *parser) separator() bool { return p.accept(',') || p.accept(';') }
-
-// expect moves past a token of that kind; what describes it.
-func (p *parser) expect(kind tokenKind, where string) bool {
-	if p.accept(kind) {
-		return true
-	}
-	p.unexpected("'" + string(rune(kind)) + "' " + where)
-	return false
-}
-
-// unexpected reports that something else was wanted at the next token. Where
-// that token starts a new line, what is missing belongs to the end of the line
-// before, unless the token is the first of what is being read.
-func (p *parser) unexpected(wanted string) *diag.Diagnostic {
-	found := p.describe(p.peek())
-	if t := p.peek(); t.nl && t.kind != tokEOF && p.at > p.part {
-		found = "the end of the line"
-	}
-	return p.errorAt(codeSyntax, "expected %s, found %s", wanted, found)
-}
-
-// errorAt reports an error at the next token, unless one was just reported there.
-func (p *parser) errorAt(code, format string, args ...any) *diag.Diagnostic {
-	if p.at == p.lastError {
-		return &diag.Diagnostic{}
-	}
-	p.lastError = p.at
-	place := p.peek().span
-	if t := p.peek(); p.at > 0 && (t.kind == tokEOF || code == codeSyntax && t.nl && p.at > p.part) {
-		place = pos{p.prevEnd(), p.prevEnd()}
-	}
-	return p.rep.Errorf(p.file.span(place), code, format, args...)
-}
-
-func (p *parser) describe(t *token) string {
-	switch t.kind {
-	case tokEOF:
-		return "the end of the file"
-	case tokIdent:
-		return "'" + report.Clip(p.textOf(t.span)) + "'"
-	case tokInt, tokFloat:
-		return "the number " + report.Clip(p.textOf(t.span))
-	case tokString:
-		return "a string"
-	default:
-		return "'" + string(rune(t.kind)) + "'"
-	}
-}
-
-func (p *parser) textOf(s pos) string { return p.text[s.start:s.end] }
-
-// prevEnd returns the end of the last token that was read.
-func (p *parser) prevEnd() int32 {
-	if p.at == 0 {
-		return 0
-	}
-	return p.tokens[p.at-1].span.end
-}
+func (p *parser) separator() bool { return p.Accept(',') || p.Accept(';') }
 
 // name reads an identifier, whatever it means elsewhere.
 func (p *parser) name(what string) (ident, bool) {
-	t := p.peek()
-	if t.kind != tokIdent {
-		p.unexpected(what)
+	t := p.Peek()
+	if t.Kind != tokIdent {
+		p.Unexpected(what)
 		return ident{}, false
 	}
-	p.next()
-	return ident{name: p.textOf(t.span), pos: t.span, kw: t.kw}, true
+	p.Next()
+	return ident{name: p.TextOf(t.Pos), pos: t.Pos, kw: t.Own.kw}, true
 }
 
 // declName reads the name of something that is declared here. isField tells
@@ -161,20 +75,20 @@ func (p *parser) declName(what string, isField bool) (ident, bool) {
 	}
 	for i := range len(id.name) {
 		if id.name[i] == '.' {
-			p.rep.Errorf(p.file.span(id.pos), codeDottedName, "the name %q must not have a dot", report.Clip(id.name)).
+			p.Rep.Errorf(p.file.span(id.pos), codeDottedName, "the name %q must not have a dot", report.Clip(id.name)).
 				Hint = "dots join a file's name and a name that it declares"
 			break
 		}
 	}
 	if id.kw.reserved() && !isField {
-		p.rep.Warnf(p.file.span(id.pos), codeReservedWord, "%q is a reserved word", id.name).
+		p.Rep.Warnf(p.file.span(id.pos), codeReservedWord, "%q is a reserved word", id.name).
 			Hint = "thriftgo accepts it as a name, the Apache compiler does not"
 	}
 	return id, true
 }
 
 // docBefore returns the documentation in front of the next token.
-func (p *parser) docBefore() string { return p.docText(p.peek().doc) }
+func (p *parser) docBefore() string { return p.docText(p.Peek().Own.doc) }
 
 // docAfterAnnotations returns doc or, if there was none in front of the
 // annotations that were just read, the one behind them.
@@ -190,31 +104,31 @@ func (p *parser) inlineDoc(doc string) string {
 	if doc != "" {
 		return doc
 	}
-	return p.docText(p.peek().inline)
+	return p.docText(p.Peek().Own.inline)
 }
 
 func (p *parser) docText(n int32) string {
 	if n == 0 {
 		return ""
 	}
-	return cleanDoc(p.textOf(p.docs[n-1]))
+	return cleanDoc(p.TextOf(p.docs[n-1]))
 }
 
 // startsDeclaration reports whether the next token starts a declaration on a
 // line of its own, beyond doubt: a body that reaches one lacks its brace.
 func (p *parser) startsDeclaration() bool {
-	t := p.peek()
-	if !t.nl || t.kind != tokIdent {
+	t := p.Peek()
+	if !t.NL || t.Kind != tokIdent {
 		return false
 	}
-	switch t.kw {
+	switch t.Own.kw {
 	case kwStruct, kwUnion, kwException, kwEnum, kwSenum, kwService, kwInteraction:
-		after := p.peekAt(2)
-		return p.peekAt(1).kind == tokIdent && (after.kind == '{' || after.kw == kwExtends)
+		after := p.PeekAt(2)
+		return p.PeekAt(1).Kind == tokIdent && (after.Kind == '{' || after.Own.kw == kwExtends)
 	case kwConst:
-		return p.peekAt(1).kind == tokIdent && (p.peekAt(2).kind == tokIdent && p.peekAt(3).kind == '=' || p.peekAt(2).kind == '<')
+		return p.PeekAt(1).Kind == tokIdent && (p.PeekAt(2).Kind == tokIdent && p.PeekAt(3).Kind == '=' || p.PeekAt(2).Kind == '<')
 	case kwTypedef:
-		return p.peekAt(1).kind == tokIdent && (p.peekAt(2).kind == tokIdent || p.peekAt(2).kind == '<')
+		return p.PeekAt(1).Kind == tokIdent && (p.PeekAt(2).Kind == tokIdent || p.PeekAt(2).Kind == '<')
 	}
 	return false
 }
@@ -222,36 +136,36 @@ func (p *parser) startsDeclaration() bool {
 // startsMethod reports whether the next token starts a method on a line of its
 // own, beyond doubt: arguments that reach one lack their parenthesis.
 func (p *parser) startsMethod() bool {
-	t := p.peek()
-	return t.nl && (t.kw == kwVoid || t.kw == kwOneway || t.kw == kwAsync) && p.peekAt(1).kind == tokIdent
+	t := p.Peek()
+	return t.NL && (t.Own.kw == kwVoid || t.Own.kw == kwOneway || t.Own.kw == kwAsync) && p.PeekAt(1).Kind == tokIdent
 }
 
 // body reads the parts of a declaration between open, which is the next token,
 // and its partner. part reads one; after a mistake the loop finds the next.
 func (p *parser) body(open, end tokenKind, where string, part func() bool) bool {
-	opening := p.peek().span
-	if !p.expect(open, where) {
+	opening := p.Peek().Pos
+	if !p.Expect(open, where) {
 		return false
 	}
 	if p.depth++; p.depth > maxBodyDepth {
-		p.errorAt(codeNestingDepth, "brackets are nested more than %d levels deep", maxBodyDepth)
+		p.ErrorAt(codeNestingDepth, "brackets are nested more than %d levels deep", maxBodyDepth)
 	}
 	defer func() { p.depth-- }()
 	if p.depth > maxBodyDepth {
 		return false
 	}
 	for {
-		switch t := p.peek(); {
-		case t.kind == end:
-			p.next()
+		switch t := p.Peek(); {
+		case t.Kind == end:
+			p.Next()
 			return true
-		case t.kind == tokEOF || t.kind == '}' || p.startsDeclaration() || end == ')' && p.startsMethod():
-			d := p.errorAt(codeMissingBrace, "expected '%c' before %s", end, p.describe(t))
+		case t.Kind == tokEOF || t.Kind == '}' || p.startsDeclaration() || end == ')' && p.startsMethod():
+			d := p.ErrorAt(codeMissingBrace, "expected '%c' before %s", end, p.Describe(t))
 			d.Notes = append(d.Notes, report.Note(p.file.span(opening), "to close this '%c'", open))
 			return true
 		}
-		start := p.at
-		p.part = start
+		start := p.At
+		p.Part = start
 		if !part() {
 			p.skipPart(start, end)
 		}
@@ -263,33 +177,33 @@ func (p *parser) body(open, end tokenKind, where string, part func() bool) bool 
 func (p *parser) skipPart(start int, end tokenKind) {
 	depth := 0
 	for {
-		t := p.peek()
-		switch t.kind {
+		t := p.Peek()
+		switch t.Kind {
 		case tokEOF:
 			return
 		case '{', '(', '[':
 			depth++
 		case '}', ')', ']':
-			if depth == 0 && (t.kind == end || t.kind == '}') {
+			if depth == 0 && (t.Kind == end || t.Kind == '}') {
 				return
 			}
 			depth = max(0, depth-1)
 		case ',', ';':
 			if depth == 0 {
-				p.next()
+				p.Next()
 				return
 			}
 		default:
-			if p.at > start && t.nl && (depth == 0 && p.mayStartPart(t) || p.startsDeclaration()) {
+			if p.At > start && t.NL && (depth == 0 && p.mayStartPart(t) || p.startsDeclaration()) {
 				return
 			}
 		}
-		p.next()
+		p.Next()
 	}
 }
 
 // mayStartPart reports whether t, the first token of its line, looks like the
 // start of a field, an enumerator or a method.
 func (p *parser) mayStartPart(t *token) bool {
-	return t.kind == tokIdent || t.kind == '@' || t.kind == tokInt && p.peekAt(1).kind == ':'
+	return t.Kind == tokIdent || t.Kind == '@' || t.Kind == tokInt && p.PeekAt(1).Kind == ':'
 }

@@ -131,6 +131,7 @@ func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method
 	throws := r.fields(u, m.throws, fieldPlace{what: "the throws clause of " + report.Clip(m.name.name), throws: true})
 	if m.oneway {
 		r.checkOneway(u, m)
+		r.messageStream(u, m, &spec)
 		return schema.NewMethod(spec)
 	}
 	var fields []*schema.Field
@@ -153,6 +154,7 @@ func (r *resolver) method(u *unit, s *serviceNode, m *methodNode) *schema.Method
 	if m.stream != nil {
 		spec.Stream = r.stream(u, m)
 	}
+	r.messageStream(u, m, &spec)
 	return schema.NewMethod(spec)
 }
 
@@ -194,34 +196,4 @@ func (r *resolver) startsInteraction(u *unit, m *methodNode) bool {
 		return false
 	}
 	return lookup(r, u, t.name, func(s *scope) map[string]*interactionNode { return s.interactions }) != nil
-}
-
-func (r *resolver) stream(u *unit, m *methodNode) *schema.Stream {
-	n := m.stream
-	part := func(t *typeNode) *schema.Type {
-		if t == nil {
-			return nil
-		}
-		return r.typeOf(u, t)
-	}
-	throws := func(nodes []*fieldDecl) []*schema.Field {
-		if len(nodes) == 0 {
-			return nil
-		}
-		return r.fields(u, nodes, fieldPlace{what: "a throws clause of " + report.Clip(m.name.name), throws: true})
-	}
-	s := &schema.Stream{
-		Server: part(n.server), Client: part(n.client), Final: part(n.final),
-		Throws: throws(n.serverThrows), ClientThrows: throws(n.clientThrows),
-	}
-	s.Throws = append(s.Throws, throws(n.finalThrows)...)
-	switch {
-	case n.server == nil:
-		s.Kind = schema.ClientStream
-	case n.client == nil:
-		s.Kind = schema.ServerStream
-	default:
-		s.Kind = schema.BidirectionalStream
-	}
-	return s
 }

@@ -1,30 +1,28 @@
 package thriftidl
 
-// tokenKind is the kind of a token. Punctuation is its own kind.
-type tokenKind uint8
+import "github.com/thrum-rpc/thrum/idl/internal/syntax"
+
+type tokenKind = syntax.Kind
 
 const (
-	tokEOF tokenKind = iota
-	tokIdent
-	tokInt
-	tokFloat
-	tokString
+	tokEOF    = syntax.EOF
+	tokIdent  = syntax.Ident
+	tokInt    = syntax.Int
+	tokFloat  = syntax.Float
+	tokString = syntax.String
 )
 
-// token is one word of the text. Comments are no tokens; documentation
-// comments hang on the token that follows them.
-type token struct {
-	kind tokenKind
-	kw   keyword // of an identifier
-	nl   bool    // first on its line
-	span pos
+type token = syntax.Token[notes]
+
+// notes are what a token has beside.
+type notes struct {
+	kw keyword // of an identifier
 	// Indices into lexed.docs, plus one; 0 means none.
 	doc    int32 // the documentation comment in front
 	inline int32 // the comment in front that documents what stands before it: ///<
 }
 
-// pos is a range of bytes of the file at hand.
-type pos struct{ start, end int32 }
+type pos = syntax.Pos
 
 // keyword identifies the identifiers that the grammar gives a meaning. All are
 // contextual: where a name is wanted, a keyword is a name.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/idl/internal/report"
+	"github.com/thrum-rpc/thrum/idl/internal/syntax"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -276,7 +277,7 @@ func canonicalUUID(s string) (string, bool) {
 			if c != '-' {
 				return "", false
 			}
-		} else if !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
+		} else if !syntax.IsDigit(c) && (c|0x20 < 'a' || c|0x20 > 'f') {
 			return "", false
 		}
 	}

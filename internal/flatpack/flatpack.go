@@ -7,9 +7,11 @@ package flatpack
 import (
 	"cmp"
 	"slices"
+	"strconv"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
 )
 
 // Packer holds the fields of tables that are not written yet, on a stack. Its
@@ -179,6 +181,22 @@ func Vector(b *flatbuf.Builder, data []byte, n, size, align int, wide bool) flat
 		return b.EndVector64(n)
 	}
 	return b.EndVector(n)
+}
+
+// VectorAlign returns the alignment that a field asks of its vector's elements by force_align, 1 if
+// it asks for none.
+func VectorAlign(f *schema.Field) int {
+	if n, err := strconv.Atoi(f.Annotations().Value("force_align")); err == nil && n > 0 && n <= flatwire.MaxAlign && n&(n-1) == 0 {
+		return n
+	}
+	return 1
+}
+
+// MessageAlign returns an alignment that suits a message inside another of which only the bytes are known: what
+// builders make its length a multiple of, and 8 at least. It may be more than the message needs, which only following all of
+// its parts would tell; a builder knows it exactly.
+func MessageAlign(message []byte) int {
+	return max(8, min(len(message)&-len(message), flatwire.MaxAlign))
 }
 
 // Inline writes a struct, in a table or alone as a member of a union.

@@ -79,7 +79,7 @@ func TestTreesOfFlatBuffers(t *testing.T) {
 	for _, c := range []treeCase{
 		{"flatbuffers", message, options(order)},
 		{"flatbuffers by an older schema", message, options(older)},
-		{"flatbuffers cut", message[:200], options(order)},
+		{"flatbuffers cut", message[:236], options(order)},
 		{"flatbuffers prefixed", append(prefixed(gift), prefixed(gift)...), options(order.File().Struct("Gift"))},
 		{"flatbuffers prefixed and not aligned", prefixed(message), options(order)},
 		{"flatbuffers without schema", message, options(nil)},

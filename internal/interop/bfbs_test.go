@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -146,11 +147,14 @@ func agree(t *testing.T, root *schema.StructDef, path string, file *schema.File,
 
 // settled takes out what is known to differ: the files that include themselves or in a
 // circle, which the schema leaves out, and what a ulong beyond the signed
-// numbers has as its default, for which flatc writes 0.
+// numbers has as its default, for which flatc writes 0; so do we for enums, with
+// the number in an attribute.
 func settled(text string) string {
 	if i := strings.Index(text, "\nfbs_files:"); i >= 0 {
 		text = text[:i]
 	}
+	text = regexp.MustCompile(`\n *- key: "thrum_default"\n *value: "\d+"\n`).ReplaceAllString(text, "")
+	text = regexp.MustCompile(`attributes: \n( *documentation)`).ReplaceAllString(text, "attributes: 0\n$1")
 	return regexp.MustCompile(`default_integer: -1\n`).ReplaceAllString(text, "default_integer: 0\n")
 }
 
@@ -185,7 +189,12 @@ func TestBinarySchemasSayWhatFlatcsSay(t *testing.T) {
 		compared++
 	}
 	for _, r := range fbsRules(t) {
-		if r.verdict != "accept" || r.name == "a number for a bool" { // flatc writes the number
+		switch {
+		case r.verdict != "accept":
+			continue
+		case r.name == "a number for a bool": // flatc writes the number
+			continue
+		case r.name == "defaults beyond the signed numbers, of an enum without 0": // flatc loses them: what it writes is refused
 			continue
 		}
 		dir := t.TempDir()
@@ -224,8 +233,7 @@ func TestFlatcReadsOurBinarySchemas(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		// What a .bfbs is compiled to is a .bfbs again.
-		output, ok := compile(compiler, filepath.Join(dir, "out"), path)
+		output, ok := compiles(compiler, filepath.Join(dir, "out"), path)
 		if ok {
 			continue
 		}
@@ -233,8 +241,17 @@ func TestFlatcReadsOurBinarySchemas(t *testing.T) {
 		if err := os.WriteFile(path, theirs(t, compiler, filepath.Join(from, "main.fbs")), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, own := compile(compiler, filepath.Join(dir, "out"), path); own {
+		if _, own := compiles(compiler, filepath.Join(dir, "out"), path); own {
 			t.Errorf("%s: flatc cannot read it: %s", r.name, output)
 		}
 	}
+}
+
+// compiles compiles a binary schema to one again, and to C++, which looks its defaults up.
+func compiles(compiler, dir, path string) (output string, ok bool) {
+	if output, ok = compile(compiler, dir, path); !ok {
+		return output, false
+	}
+	cpp, err := exec.Command(compiler, "--cpp", "-o", dir, path).CombinedOutput()
+	return string(cpp), err == nil
 }

@@ -87,7 +87,7 @@ func (f *fleet) killFirst(t *testing.T) {
 // proxy serves what the fleet answers, and returns its port.
 func (f *fleet) proxy(t *testing.T) string {
 	t.Helper()
-	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler))) // some calls fail as they should
+	server := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)) // some calls fail as they should
 	relay := generic.Relay("Shop", func(context.Context, string, dynamic.Node) (rpc.Caller, error) { return f.client, nil })
 	if err := server.Register(relay); err != nil {
 		t.Fatal(err)

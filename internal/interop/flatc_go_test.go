@@ -93,8 +93,9 @@ func (d declarations) spec(s ast.Spec, show func(ast.Expr) string) {
 	}
 }
 
-func TestGeneratedGoOfGooglesSchemasCompiles(t *testing.T) {
-	root, paths := googleSchemas(t)
+// module returns the files that make a directory a module of that name which uses this checkout.
+func module(t *testing.T, name string) []gen.File {
+	t.Helper()
 	checkout, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -103,14 +104,19 @@ func TestGeneratedGoOfGooglesSchemasCompiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	module, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
+	text, err := os.ReadFile(filepath.Join(checkout, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(string(module), "module github.com/thrum-rpc/thrum", "module example.com/all", 1) +
+	all := strings.Replace(string(text), "module github.com/thrum-rpc/thrum", "module "+name, 1) +
 		"\nrequire github.com/thrum-rpc/thrum v0.0.0\nreplace github.com/thrum-rpc/thrum => " + checkout + "\n"
-	files := []gen.File{{Path: "go.mod", Content: []byte(text)}, {Path: "go.sum", Content: sums}}
+	return []gen.File{{Path: "go.mod", Content: []byte(all)}, {Path: "go.sum", Content: sums}}
+}
+
+func TestGeneratedGoOfGooglesSchemasCompiles(t *testing.T) {
+	root, paths := googleSchemas(t)
+	dir := t.TempDir()
+	files := module(t, "example.com/all")
 	schemas := 0
 	for i, path := range paths {
 		f, list := fbsidl.Load(path, fbsidl.IncludeDirs(root, filepath.Join(root, "tests"), filepath.Join(root, "tests", "include_test")))

@@ -4,9 +4,15 @@ package interop
 // writes means the same to the other, and both refuse the same.
 
 import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/idl/fbsidl"
@@ -17,10 +23,10 @@ import (
 type flatcJSON struct{ compiler, schema, dir string }
 
 // message returns the message that flatc makes of JSON.
-func (f *flatcJSON) message(t *testing.T, json string) (message []byte, ok bool) {
+func (f *flatcJSON) message(t *testing.T, text string) (message []byte, ok bool) {
 	t.Helper()
 	in := filepath.Join(f.dir, "in.json")
-	if err := os.WriteFile(in, []byte(json), 0o600); err != nil {
+	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(f.compiler, "-b", "-I", filepath.Join(filepath.Dir(f.schema), "include_test"), "-o", f.dir, f.schema, in)
@@ -63,23 +69,28 @@ func (f *flatcJSON) text(t *testing.T, message []byte) string {
 }
 
 // agree checks that both make the same of JSON.
-func (f *flatcJSON) agree(t *testing.T, c *flatjson.Converter, json string) {
+func (f *flatcJSON) agree(t *testing.T, c *flatjson.Converter, in string) {
 	t.Helper()
-	theirs, ok := f.message(t, json)
-	ours, err := c.AppendMessage(nil, []byte(json))
+	theirs, ok := f.message(t, in)
+	ours, err := c.AppendMessage(nil, []byte(in))
 	if ok != (err == nil) {
-		t.Errorf("%s: flatc takes it: %v, here %v", json, ok, err)
+		t.Errorf("%s: flatc takes it: %v, here %v", in, ok, err)
 	}
 	if !ok || err != nil {
 		return
 	}
 	if a, b := f.text(t, ours), f.text(t, theirs); a != b {
-		t.Errorf("%s\nours as flatc reads it\n%s\nflatc's own\n%s", json, a, b)
+		t.Errorf("%s\nours as flatc reads it\n%s\nflatc's own\n%s", in, a, b)
 	}
 	a, err := c.AppendJSON(nil, theirs)
 	if err != nil {
-		t.Errorf("%s: flatc's message: %v", json, err)
+		t.Errorf("%s: flatc's message: %v", in, err)
 		return
+	}
+	if got, ok := plainJSON(a); !ok {
+		t.Errorf("%s: our JSON of flatc's message is none: %s", in, a)
+	} else if want, ok := plainJSON([]byte(f.text(t, theirs))); ok && !sameJSON(got, want) { // flatc's has inf and nan as they are
+		t.Errorf("%s\nour JSON of flatc's message\n%s\nflatc's own\n%s", in, a, f.text(t, theirs))
 	}
 	back, err := c.AppendMessage(nil, a)
 	if err != nil {
@@ -87,8 +98,38 @@ func (f *flatcJSON) agree(t *testing.T, c *flatjson.Converter, json string) {
 		return
 	}
 	if a, b := f.text(t, back), f.text(t, theirs); a != b {
-		t.Errorf("%s\nby our JSON of flatc's message\n%s\nflatc's own\n%s", json, a, b)
+		t.Errorf("%s\nby our JSON of flatc's message\n%s\nflatc's own\n%s", in, a, b)
 	}
+}
+
+func plainJSON(text []byte) (v any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return v, d.Decode(&v) == nil
+}
+
+// sameJSON compares values, numbers as far as flatc writes their digits.
+func sameJSON(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && len(x) == len(y) && !slices.ContainsFunc(slices.Collect(maps.Keys(x)), func(name string) bool {
+			v, ok := y[name]
+			return !ok || !sameJSON(x[name], v)
+		})
+	case []any:
+		y, ok := b.([]any)
+		return ok && slices.EqualFunc(x, y, sameJSON)
+	case json.Number:
+		y, ok := b.(json.Number)
+		if !ok || x == y {
+			return ok
+		}
+		f, err := x.Float64()
+		g, err2 := y.Float64()
+		return err == nil && err2 == nil && strings.ContainsAny(string(x+y), ".e") && math.Abs(f-g) <= 1e-5*math.Abs(f)
+	}
+	return a == b
 }
 
 func newFlatJSON(t *testing.T, schema string) (*flatcJSON, *flatjson.Converter) {
@@ -127,7 +168,10 @@ func TestFlatcReadsAndWritesTheSameJSON(t *testing.T) {
 		`{s:"x", self:{s:"y", self:{s:"z", i8:1}}}`, `{s:"x", nested:{name:"in", price:2}}`,
 		`{s:"x", flex:{a:[1,2.5,"x",null,true],b:-1}}`, `{s:"x", h:"hello", ha:"hello", h64:"hello"}`, `{s:"x", h:5}`,
 		"{ // first\n s: 'x' /* then */ , i8: 3 }", `{s:"x", d:cos(rad(180)), f:nan}`, `{s:"x", f:inf, d:-inf}`, `{s:"x", item:null, opt:null}`,
+		`{"$schema":"there", s:"x", point:{"$schema":"a", x:1, y:2}}`, `{s:"x", item:["n", 1.5, "Red"], items:[["b", 1, 2], {name:"a"}]}`,
+		`{s:"x", thing_type:Item, thing:["n", 1, "Blue"], numbered:[[4],[]]}`,
 		// Refused by both.
+		`{"$schema":3, s:"x"}`, `{s:"x", item:["n", 1.5]}`, `{s:"x", item:["n", 1.5, "Red", 1]}`, `{s:"x", nested:["n", 1.5, "Red"]}`,
 		``, `{}`, `[1]`, `{s:"x"} x`, `{s:"x", s:"y"}`, `{s:"x", zzz:3}`, `{s:"x", i8:200}`, `{s:"x", u8:-1}`, `{s:"x", i32:1.5}`,
 		`{s:"x", mood:"Bad"}`, `{s:"x", u8:"abc"}`, `{s:3}`, `{s:"x", i8:true}`, `{s:"x", point:{y:2}}`, `{s:"x", box:{from:[1,2],marks:[1,2],mood:1,id:1}}`,
 		`{s:"x", thing:{x:1,y:2}}`, `{s:"x", thing_type:No, thing:{}}`, `{s:"x", texts:["a",null]}`, `{s:"x", item:{}}`, `{s:"x" i8:4}`,
@@ -146,4 +190,33 @@ func TestFlatcsMonsterMeansTheSame(t *testing.T) {
 	}
 	f, c := newFlatJSON(t, filepath.Join(dir, "monster_test.fbs"))
 	f.agree(t, c, string(json))
+}
+
+func TestMessagesInsideOthersStandWhereFlatcPutsThem(t *testing.T) {
+	for _, inner := range []string{"a: byte", "a: int", "a: long", "a: string", "a: [long]", "a: [byte] (force_align: 32)", "a: S"} {
+		schema := "struct S (force_align: 16) { a: int; } table In { " + inner + "; } table T { pad: byte; in: [ubyte] (nested_flatbuffer: \"In\"); } root_type T;"
+		path := filepath.Join(t.TempDir(), "t.fbs")
+		if err := os.WriteFile(path, []byte(schema), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, c := newFlatJSON(t, path)
+		value := "5"
+		switch {
+		case strings.Contains(inner, "["):
+			value = "[5]"
+		case strings.HasSuffix(inner, "string"):
+			value = `"five"`
+		case strings.HasSuffix(inner, "S"):
+			value = `{"a": 5}`
+		}
+		text := `{"pad": 1, "in": {"a": ` + value + `}}`
+		theirs, ok := f.message(t, text)
+		ours, err := c.AppendMessage(nil, []byte(text))
+		if !ok || err != nil {
+			t.Fatalf("%s: %t, %v", inner, ok, err)
+		}
+		if len(ours) != len(theirs) {
+			t.Errorf("%s: %d bytes, flatc has %d", inner, len(ours), len(theirs))
+		}
+	}
 }

@@ -103,5 +103,11 @@ func (c *Config) complete() error {
 	if weights > maxWeights {
 		return fmt.Errorf("load: the weights of all requests are %d; they can be %d", weights, maxWeights)
 	}
-	return c.Form.check()
+	if err := c.Form.check(); err != nil {
+		return err
+	}
+	if c.Form.Dialect == HTTP2 || c.Form.Dialect == GRPC {
+		c.Dial = dialHTTP2(c)
+	}
+	return nil
 }

@@ -206,6 +206,7 @@ func (c *conn) read() (ErrorKind, error) {
 			if err := c.expire(now); err != nil {
 				return Lost, err
 			}
+			now = c.r.now() // who has ended the run just before the new deadline was set wakes nobody any more
 		}
 		if c.over(now) {
 			return 0, nil
@@ -257,7 +258,8 @@ func (c *conn) over(now int64) bool {
 // expire gives up what has waited too long and sets the time of the next look.
 func (c *conn) expire(now int64) error {
 	timeout := int64(c.r.cfg.Timeout)
-	c.tick = now + max(timeout/8, int64(time.Millisecond))
+	soon := int64(time.Millisecond)
+	c.tick = min(now+max(timeout/8, soon), max(c.r.stop.Load(), now+soon))
 	c.nc.SetReadDeadline(c.r.start.Add(time.Duration(c.tick)))
 	c.mu.Lock()
 	defer c.mu.Unlock()

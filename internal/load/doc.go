@@ -1,4 +1,4 @@
-// Package load drives a Thrift server with requests that were encoded
+// Package load drives a server of Thrift, or of messages over tRPC and gRPC, with requests that were encoded
 // beforehand, checks every reply, and measures what the server does. It needs
 // no client and decodes no arguments: it patches sequence ids into frames and
 // reads envelopes, so that one core of it keeps up with a server that spends a

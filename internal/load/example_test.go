@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleRun() {
-	s := rpc.NewServer()
+	s := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0)) // its calls have any time
 	if err := s.Register(&rpc.Service{Name: "Test", Methods: methods()}); err != nil {
 		panic(err)
 	}

@@ -137,10 +137,10 @@ func TestEveryWrongAnswerIsCounted(t *testing.T) {
 			if c.want == load.Timeout {
 				timeout = 100 * time.Millisecond
 			}
-			res := drive(t, load.Config{
+			res := driveUntil(t, load.Config{
 				Address: framedServer(t, c.answer), Requests: []load.Request{r},
 				Depth: 4, Duration: 300 * time.Millisecond, Timeout: timeout,
-			})
+			}, failed(c.want))
 			if res.Errors[c.want] == 0 || res.FirstError == "" {
 				t.Errorf("%v, first %q", res.Errors, res.FirstError)
 			}
@@ -236,10 +236,10 @@ func TestConnectionsAreMadeAgain(t *testing.T) {
 		w.Write(good(seq))
 		return n < 9
 	})
-	res := drive(t, load.Config{
+	res := driveUntil(t, load.Config{
 		Address: address, Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})},
 		Connections: 2, Depth: 1, Duration: 300 * time.Millisecond,
-	})
+	}, func(res *load.Result) bool { return res.Reconnects >= 4 })
 	if res.Reconnects < 4 || res.Replies < 10*res.Reconnects/2 {
 		t.Errorf("%d connections again, %d replies, %v", res.Reconnects, res.Replies, res.Errors)
 	}
@@ -259,7 +259,8 @@ func TestAServerThatReadsNothingEndsTheRun(t *testing.T) {
 	l := listener(t) // nobody accepts
 	big := request(t, load.Form{}, "echo", text(1, string(make([]byte, 1<<20))))
 	for _, rate := range []float64{0, 1000} {
-		res := drive(t, load.Config{Address: l.Addr().String(), Requests: []load.Request{big}, Depth: 100, Rate: rate, Duration: 200 * time.Millisecond, Timeout: 100 * time.Millisecond})
+		c := load.Config{Address: l.Addr().String(), Requests: []load.Request{big}, Depth: 100, Rate: rate, Duration: 200 * time.Millisecond, Timeout: 100 * time.Millisecond}
+		res := driveUntil(t, c, failed(load.Timeout))
 		if res.Errors[load.Timeout] == 0 || res.Replies != 0 {
 			t.Errorf("rate %v: %v", rate, res.Errors)
 		}
@@ -272,7 +273,7 @@ func TestLargeRequestsDoNotWaitForEachOther(t *testing.T) {
 	for _, f := range []load.Form{{}, {Dialect: load.Unframed}, {Dialect: load.Header}, {Dialect: load.TTHeader}} {
 		echo := request(t, f, "echo", text(1, payload))
 		echo.Expect = text(0, payload)
-		res := drive(t, load.Config{Address: address, Form: f, Requests: []load.Request{echo}, Connections: 2, Depth: 30, Duration: 200 * time.Millisecond})
+		res := driveUntil(t, load.Config{Address: address, Form: f, Requests: []load.Request{echo}, Connections: 2, Depth: 30, Duration: 200 * time.Millisecond}, answered(1))
 		if res.Failed() > 0 || res.Latency.Count == 0 {
 			t.Errorf("%v: %v, %d replies", f.Dialect, res.Errors, res.Latency.Count)
 		}
@@ -283,7 +284,7 @@ func TestLargeRequestsDoNotWaitForEachOther(t *testing.T) {
 // when the other side has read.
 func TestAnyConnectionWill(t *testing.T) {
 	r := request(t, load.Form{}, "noop", []byte{0})
-	res := drive(t, load.Config{Requests: []load.Request{r}, Depth: 10, Duration: 50 * time.Millisecond, Dial: func(context.Context, string, string) (net.Conn, error) {
+	res := driveUntil(t, load.Config{Requests: []load.Request{r}, Depth: 10, Duration: 50 * time.Millisecond, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
 		go func() {
 			defer server.Close()
@@ -297,7 +298,7 @@ func TestAnyConnectionWill(t *testing.T) {
 			}
 		}()
 		return client, nil
-	}})
+	}}, answered(10))
 	if res.Failed() > 0 || res.Latency.Count < 10 {
 		t.Errorf("%v, %d replies", res.Errors, res.Replies)
 	}
@@ -306,7 +307,7 @@ func TestAnyConnectionWill(t *testing.T) {
 func TestARefusedHandshakeIsAnError(t *testing.T) {
 	address := serve(t)
 	_, err := load.Run(t.Context(), load.Config{
-		Network: "tcp", Address: address, Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})}, Timeout: time.Second,
+		Network: "tcp", Address: address, Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})}, Timeout: 10 * time.Second,
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			return (&tls.Dialer{Config: &tls.Config{ServerName: "x"}}).DialContext(ctx, network, address)
 		},

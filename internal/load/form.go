@@ -1,11 +1,15 @@
 package load
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -23,6 +27,9 @@ const (
 	TTHeader                      // CloudWeGo's header transport
 	TTHeaderFramed                // the same with a frame of its own around the message inside
 	HTTP                          // POST of HTTP/1.1 on a connection that stays open
+	HTTP2                         // POST of HTTP/2, at most 100 of a connection at a time
+	TRPC                          // tRPC's unary calls, of messages: see Form.Message
+	GRPC                          // gRPC's, at most 100 of a connection at a time
 )
 
 // String returns the name of the dialect, such as "ttheader-framed".
@@ -35,7 +42,7 @@ func (d Dialect) String() string {
 
 // DialectNames returns the names of the dialects, in the order of their numbers.
 func DialectNames() []string {
-	return []string{"framed", "unframed", "theader", "ttheader", "ttheader-framed", "http"}
+	return []string{"framed", "unframed", "theader", "ttheader", "ttheader-framed", "http", "http2", "trpc", "grpc"}
 }
 
 // Pair is a header of a request.
@@ -45,20 +52,25 @@ type Pair struct{ Key, Value string }
 // is framed binary.
 type Form struct {
 	Dialect   Dialect
-	Protocol  compact.Dialect    // of messages; 0 is the binary protocol
-	Transform header.Transform   // of messages: Header alone has any
-	InOrder   bool               // tell the server of a dialect with headers that replies must keep the order
-	Headers   []Pair             // of each request, in dialects with headers and HTTP
-	Numbered  []ttheader.IntPair // of each request, in TTHeader: what Kitex's clients send
-	Host      string             // of HTTP; "localhost" if it is empty
-	Path      string             // of HTTP; "/" if it is empty
+	Protocol  compact.Dialect  // of messages; 0 is the binary protocol
+	Transform header.Transform // of messages: Header alone has any
+	// Compression of messages: TRPC has all, GRPC has gzip, others have none.
+	Compression trpc.Compression
+	InOrder     bool               // tell the server of a dialect with headers that replies must keep the order
+	Headers     []Pair             // of each request, in dialects with headers, HTTP, HTTP2, TRPC and GRPC
+	Numbered    []ttheader.IntPair // of each request, in TTHeader: what Kitex's clients send
+	Host        string             // of HTTP, HTTP2 and GRPC; "localhost" if it is empty
+	Path        string             // of HTTP and HTTP2; "/" if it is empty
 }
 
 // Ordered reports whether replies come in the order of requests: the dialect has
 // no other way, or the form says so.
 func (f *Form) Ordered() bool {
-	return f.InOrder || !f.hasHeaders()
+	return f.InOrder || !f.hasHeaders() && !f.messages() && f.Dialect != HTTP2
 }
+
+// messages reports whether the dialect carries messages that nobody looks into.
+func (f *Form) messages() bool { return f.Dialect == TRPC || f.Dialect == GRPC }
 
 func (f *Form) hasHeaders() bool {
 	return f.Dialect == Header || f.Dialect == TTHeader || f.Dialect == TTHeaderFramed
@@ -67,22 +79,30 @@ func (f *Form) hasHeaders() bool {
 // check says what does not go together.
 func (f *Form) check() error {
 	switch {
-	case f.Dialect > HTTP:
+	case f.Dialect > GRPC:
 		return fmt.Errorf("load: there is no %s", f.Dialect)
 	case f.Protocol != 0 && !f.Protocol.Valid():
 		return fmt.Errorf("load: there is no dialect %d of the compact protocol", f.Protocol)
 	case f.Transform != header.None && (f.Dialect != Header || !f.Transform.Supported()):
 		return fmt.Errorf("load: %s does not compress by %s", f.Dialect, f.Transform)
+	case f.Compression != trpc.None && (!f.messages() || !f.Compression.Supported() || f.Dialect == GRPC && f.Compression != trpc.Gzip):
+		return fmt.Errorf("load: %s does not compress by %s", f.Dialect, f.Compression)
+	case f.messages() && (f.Protocol != 0 || f.InOrder):
+		return fmt.Errorf("load: %s has no protocols of Thrift, and no way to ask for order", f.Dialect)
+	case f.Dialect == GRPC && slices.ContainsFunc(f.Headers, func(p Pair) bool { return grpc.IsReserved(p.Key) }):
+		return errors.New("load: gRPC has fields of its own, whose names are no header's")
 	case len(f.Numbered) > 0 && f.Dialect != TTHeader && f.Dialect != TTHeaderFramed:
 		return fmt.Errorf("load: %s has no headers with numbers", f.Dialect)
-	case len(f.Headers) > 0 && !f.hasHeaders() && f.Dialect != HTTP:
+	case f.Dialect == HTTP2 && f.InOrder:
+		return errors.New("load: HTTP/2 has no way to ask for order")
+	case len(f.Headers) > 0 && (f.Dialect == Framed || f.Dialect == Unframed):
 		return fmt.Errorf("load: %s has no headers", f.Dialect)
 	}
 	return nil
 }
 
 // Request is one request, ready to be sent but for its sequence id.
-// [Form.Request] makes it.
+// [Form.Request] makes it, or [Form.Message].
 type Request struct {
 	// Kind names the requests that have a histogram together; "" is a kind too.
 	Kind string
@@ -90,7 +110,7 @@ type Request struct {
 	Weight int
 	// Expect, unless it is nil, is what every reply must hold behind the
 	// envelope of its message, byte for byte: the result struct in the protocol
-	// of the form.
+	// of the form, or the message as it travels.
 	Expect []byte
 	// Same makes the first good reply what all later ones must equal.
 	Same bool
@@ -120,6 +140,9 @@ const (
 func (f *Form) Request(method string, args []byte) (Request, error) {
 	if err := f.check(); err != nil {
 		return Request{}, err
+	}
+	if f.messages() {
+		return Request{}, fmt.Errorf("load: %s carries messages, not structs", f.Dialect)
 	}
 	var message []byte
 	at := place{offset: 8 + len(method)}
@@ -170,6 +193,10 @@ func (f *Form) wrap(message []byte, at place) (r Request, err error) {
 		}
 	case HTTP:
 		b = f.appendHTTP(b, len(message))
+	case HTTP2: // a tunnel makes HTTP/2 of it
+		b = binary.BigEndian.AppendUint32(b, uint32(tunnelHead+len(message)))
+		r.ids = append(r.ids, place{offset: len(b)})
+		b = binary.BigEndian.AppendUint32(b, sequenceBase)
 	}
 	at.offset += len(b)
 	r.ids = append(r.ids, at)
@@ -212,19 +239,15 @@ func (f *Form) wrapHeader(message []byte, at place) (r Request, err error) {
 
 // appendHTTP appends the head of a POST of size bytes.
 func (f *Form) appendHTTP(b []byte, size int) []byte {
-	host, path := f.Host, f.Path
-	if host == "" {
-		host = "localhost"
-	}
-	if path == "" {
-		path = "/"
-	}
-	b = fmt.Appendf(b, "POST %s HTTP/1.1\r\nHost: %s\r\n", path, host)
+	b = fmt.Appendf(b, "POST %s HTTP/1.1\r\nHost: %s\r\n", f.path(), f.host())
 	for _, h := range f.Headers {
 		b = fmt.Appendf(b, "%s: %s\r\n", h.Key, h.Value)
 	}
 	return fmt.Appendf(b, "Content-Type: application/x-thrift\r\nContent-Length: %d\r\n\r\n", size)
 }
+
+func (f *Form) host() string { return cmp.Or(f.Host, "localhost") }
+func (f *Form) path() string { return cmp.Or(f.Path, "/") }
 
 // patch writes the sequence id into a copy of the frame, as far as head has it.
 func (r *Request) patch(head []byte, seq uint32) {

@@ -50,8 +50,8 @@ func methods() []rpc.Method {
 // serve runs a server of this module and returns its address.
 func serve(t testing.TB) string {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)))
-	if err := s.Register(&rpc.Service{Name: "Test", Methods: methods()}); err != nil {
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)) // on any machine
+	if err := s.Register(&rpc.Service{Name: "Test", Methods: append(methods(), messages()...)}); err != nil {
 		t.Fatal(err)
 	}
 	l := listener(t)
@@ -124,6 +124,8 @@ func forms() map[string]load.Form {
 		"ttheader numbered":       {Dialect: load.TTHeader, Numbered: []ttheader.IntPair{{Key: ttheader.ToMethod, Value: "echo"}}},
 		"ttheader framed":         {Dialect: load.TTHeaderFramed},
 		"ttheader framed inorder": {Dialect: load.TTHeaderFramed, InOrder: true},
+		"http2":                   {Dialect: load.HTTP2, Headers: []load.Pair{{Key: "X-Test", Value: "yes"}}},
+		"http2 compact":           {Dialect: load.HTTP2, Protocol: compact.Apache},
 		"http":                    {Dialect: load.HTTP, Headers: []load.Pair{{Key: "X-Test", Value: "yes"}}},
 	}
 }
@@ -139,15 +141,46 @@ func request(t testing.TB, f load.Form, method string, args []byte) load.Request
 	return r
 }
 
-// drive runs a load.
+// drive runs a load, whose replies have any time that a busy machine takes unless c says otherwise.
 func drive(t testing.TB, c load.Config) *load.Result {
 	t.Helper()
 	if c.Network == "" {
 		c.Network = "tcp"
+	}
+	if c.Timeout == 0 {
+		c.Timeout = time.Minute
 	}
 	res, err := load.Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return res
+}
+
+// driveUntil runs a load again, for a longer time, until enough has happened: a machine may be so busy that hardly a
+// request is sent in the first.
+func driveUntil(t testing.TB, c load.Config, enough func(*load.Result) bool) *load.Result {
+	t.Helper()
+	for {
+		res := drive(t, c)
+		if c.Duration *= 4; enough(res) || c.Duration > time.Minute {
+			return res
+		}
+	}
+}
+
+// answered is enough for most tests: n replies of each kind, or a failure.
+func answered(n int64) func(*load.Result) bool {
+	return func(res *load.Result) bool {
+		fewest := res.Latency.Count
+		for _, k := range res.Kinds {
+			fewest = min(fewest, k.Latency.Count)
+		}
+		return res.Failed() > 0 || fewest >= n
+	}
+}
+
+// failed is enough where an error of a kind must come.
+func failed(kind load.ErrorKind) func(*load.Result) bool {
+	return func(res *load.Result) bool { return res.Errors[kind] > 0 }
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"net"
 	"regexp"
 	"runtime"
 	"strings"
@@ -14,8 +15,10 @@ import (
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
+	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
 )
 
 func TestEveryFormIsServedAndChecked(t *testing.T) {
@@ -35,7 +38,7 @@ func TestEveryFormIsServedAndChecked(t *testing.T) {
 			if f.Dialect == load.HTTP {
 				c.Address = web
 			}
-			res := drive(t, c)
+			res := driveUntil(t, c, answered(1))
 			if res.Failed() > 0 || len(res.Kinds) != 2 || res.Kinds[0].Latency.Count == 0 || res.Kinds[1].Latency.Count == 0 {
 				t.Errorf("%+v", res)
 			}
@@ -148,7 +151,7 @@ func TestTheEndOfTheContextEndsTheRunWithAResult(t *testing.T) {
 				Connections: 2, Depth: 4, Rate: rate, Warmup: warmup,
 			})
 			cancel()
-			if err != nil || res.Failed() > 0 || (res.Latency.Count > 0) != (warmup == 0) {
+			if err != nil || res.Failed() > res.Errors[load.Unsent] || (res.Latency.Count > 0) != (warmup == 0) {
 				t.Errorf("rate %v: %+v, %v", rate, res, err)
 			}
 		}
@@ -158,6 +161,7 @@ func TestTheEndOfTheContextEndsTheRunWithAResult(t *testing.T) {
 func TestHooksAndSeriesLieAroundWhatIsMeasured(t *testing.T) {
 	var calls []string
 	var seen int
+	var replies int64
 	res := drive(t, load.Config{
 		Address: serve(t), Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})},
 		Depth: 10, Warmup: 1100 * time.Millisecond, Duration: 1500 * time.Millisecond,
@@ -168,9 +172,10 @@ func TestHooksAndSeriesLieAroundWhatIsMeasured(t *testing.T) {
 			} else if seen++; seen == 1 {
 				calls = append(calls, "second")
 			}
-			if p.Replies == 0 || p.Errors != 0 {
+			if p.Replies < replies || p.Errors != 0 {
 				t.Errorf("%+v", p)
 			}
+			replies = p.Replies
 		},
 	})
 	if got := strings.Join(calls, " "); !regexp.MustCompile(`^(warm-up )*begin (second )?end$`).MatchString(got) {
@@ -179,45 +184,52 @@ func TestHooksAndSeriesLieAroundWhatIsMeasured(t *testing.T) {
 	var sum int64
 	for _, s := range res.Series {
 		sum += s.Replies
-		if s.P50 == 0 || s.P50 > s.P99 || s.P99 > s.Max || s.Length <= 0 {
+		if s.P50 == 0 && s.Replies > 10 || s.P50 > s.P99 || s.P99 > s.Max || s.Length <= 0 {
 			t.Errorf("%+v", s)
 		}
 	}
-	if len(res.Series) == 0 || sum != res.Replies {
+	if len(res.Series) == 0 || sum != res.Replies || res.Replies > 1000 && seen > 0 && replies == 0 {
 		t.Errorf("%d seconds with %d replies of %d", len(res.Series), sum, res.Replies)
+	}
+}
+
+// answerWholeReads answers requests in place, as they and their replies have the same size.
+func answerWholeReads(c net.Conn) {
+	defer c.Close()
+	b := make([]byte, 64<<10)
+	size := len(good(1))
+	for end := 0; ; {
+		n, err := c.Read(b[end:])
+		if err != nil {
+			return
+		}
+		end += n
+		whole := end - end%size
+		for i := 0; i < whole; i += size {
+			b[i+7] = byte(thriftwire.Reply)
+		}
+		c.Write(b[:whole])
+		end = copy(b, b[whole:end])
 	}
 }
 
 func TestNothingIsAllocatedForARequest(t *testing.T) {
 	l := listener(t)
-	go func() { // answers whole reads, as requests and replies have the same size
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		defer c.Close()
-		b := make([]byte, 64<<10)
-		size := len(good(1))
-		for end := 0; ; {
-			n, err := c.Read(b[end:])
+	go func() {
+		for {
+			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			end += n
-			whole := end - end%size
-			for i := 0; i < whole; i += size {
-				b[i+7] = byte(thriftwire.Reply)
-			}
-			c.Write(b[:whole])
-			end = copy(b, b[whole:end])
+			go answerWholeReads(c)
 		}
 	}()
 	var before, after runtime.MemStats
-	res := drive(t, load.Config{
+	res := driveUntil(t, load.Config{
 		Address: l.Addr().String(), Requests: []load.Request{request(t, load.Form{}, "noop", []byte{0})}, Depth: 50,
 		Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond,
 		Begin: func() { runtime.ReadMemStats(&before) }, End: func() { runtime.ReadMemStats(&after) },
-	})
+	}, func(res *load.Result) bool { return res.Replies >= 5000 || res.Failed() > 0 }) // more than what the runtime does beside it
 	if n := after.Mallocs - before.Mallocs; res.Replies < 50 || int64(n) > res.Replies/10 || res.Failed() > 0 {
 		t.Errorf("%d allocations for %d requests, %v", n, res.Replies, res.Errors)
 	}
@@ -240,6 +252,10 @@ func TestConfigurationsThatCannotBeAreRefused(t *testing.T) {
 		"compressed frame": {Requests: []load.Request{good}, Form: load.Form{Transform: header.Zlib}},
 		"snappy":           {Requests: []load.Request{good}, Form: load.Form{Dialect: load.Header, Transform: header.Snappy}},
 		"headers":          {Requests: []load.Request{good}, Form: load.Form{Headers: []load.Pair{{Key: "a", Value: "b"}}}},
+		"compact messages": {Requests: []load.Request{good}, Form: load.Form{Dialect: load.TRPC, Protocol: compact.Apache}},
+		"ordered messages": {Requests: []load.Request{good}, Form: load.Form{Dialect: load.TRPC, InOrder: true}},
+		"lz4":              {Requests: []load.Request{good}, Form: load.Form{Dialect: load.TRPC, Compression: trpc.LZ4Frame}},
+		"gzip of structs":  {Requests: []load.Request{good}, Form: load.Form{Dialect: load.Header, Compression: trpc.Gzip}},
 		"numbered headers": {Requests: []load.Request{good}, Form: load.Form{Dialect: load.Header, Numbered: []ttheader.IntPair{{Key: 1}}}},
 	} {
 		c.Network, c.Address = "tcp", "127.0.0.1:1"

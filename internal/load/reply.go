@@ -7,6 +7,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc/transport/framed"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 	"github.com/thrum-rpc/thrum/wire/thriftwire/compact"
@@ -20,8 +21,11 @@ type reply struct {
 	seq      uint32
 	protocol compact.Dialect // of the payload; 0 is binary
 	payload  []byte          // behind the envelope
-	ex       []byte          // the value of the header ex
-	status   int             // of HTTP, where it is not 200 and there is no message
+	ex       []byte          // the value of the header ex; of tRPC and gRPC, the message of code
+	message  bool            // the payload is no struct: it came over tRPC or gRPC
+	code     int32           // of a message, why the call is refused
+	thrown   bool            // of a message: it is the error of an application
+	status   int             // of HTTP, HTTP2 and GRPC, where it is not 200 and there is no message
 	mismatch bool            // the message has another sequence id than its frame
 }
 
@@ -33,6 +37,8 @@ type replies struct {
 	transfer header.Transformer
 	header   header.Frame
 	ttheader ttheader.Frame
+	trpc     *trpc.Scanner
+	response trpc.Response
 	scratch  []byte
 }
 
@@ -41,6 +47,12 @@ func newReplies(f *Form, limit int) *replies {
 	switch {
 	case f.Dialect == Unframed && f.Protocol != 0:
 		r.scan = framed.NewCompactScanner(limit)
+	case f.Dialect == TRPC:
+		r.trpc = trpc.NewScanner(limit)
+	case f.Dialect == GRPC:
+		r.scan = framed.NewScanner(true, tunnelHead+tunnelStatus+grpcOutcome+maxOutcomeText+limit)
+	case f.Dialect == HTTP2:
+		r.scan = framed.NewScanner(true, tunnelHead+tunnelStatus+limit)
 	case f.Dialect != HTTP:
 		r.scan = framed.NewScanner(f.Dialect != Unframed, limit)
 	}
@@ -51,8 +63,15 @@ func newReplies(f *Form, limit int) *replies {
 // if it is not complete. After an error the stream
 // cannot be followed any further.
 func (r *replies) next(b []byte) (rep reply, n int, err error) {
-	if r.form.Dialect == HTTP {
+	switch r.form.Dialect {
+	case HTTP:
 		return r.nextHTTP(b)
+	case HTTP2:
+		return r.nextHTTP2(b)
+	case TRPC:
+		return r.nextTRPC(b)
+	case GRPC:
+		return r.nextGRPC(b)
 	}
 	frame, n, err := r.scan.Next(b)
 	if n == 0 || err != nil {
@@ -143,6 +162,15 @@ func (rep *reply) binary(b []byte) (payload, scratch []byte) {
 	return out, out
 }
 
+// refusal returns why a call is refused, and what of scratch it took.
+func (rep *reply) refusal(scratch []byte) (code int32, _ []byte) {
+	if rep.code != 0 {
+		return rep.code, scratch
+	}
+	b, scratch := rep.binary(scratch)
+	return exceptionType(b), scratch
+}
+
 // exceptionType returns the type in the struct of a TApplicationException, 0 as
 // one that says nothing.
 func exceptionType(b []byte) int32 {
@@ -164,8 +192,11 @@ func exceptionType(b []byte) int32 {
 }
 
 // declared reports whether a result struct holds a declared exception: its first
-// field has another id than 0.
+// field has another id than 0. A message has the error of an application beside it.
 func (rep *reply) declared() bool {
+	if rep.message {
+		return rep.thrown
+	}
 	if rep.protocol == 0 {
 		t, id, n := thriftwire.ConsumeField(rep.payload)
 		return n > 0 && t != thriftwire.Stop && id != 0

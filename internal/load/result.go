@@ -42,7 +42,7 @@ type Result struct {
 	// end. There is no entry for what did not happen.
 	Errors     map[ErrorKind]int64 `json:"errors"`
 	Exceptions []Exception         `json:"exceptions"`  // of Errors[Refusal]
-	Declared   int64               `json:"declared"`    // of Latency.Count, those that hold an exception of the IDL
+	Declared   int64               `json:"declared"`    // of Latency.Count, those that hold an exception of the IDL; of tRPC, an error of the application
 	FirstError string              `json:"first_error"` // an example
 	Reconnects int64               `json:"reconnects"`
 }
@@ -91,10 +91,10 @@ type Second struct {
 	Max     time.Duration `json:"max_ns"`
 }
 
-// Exception counts the replies that were one TApplicationException.
+// Exception counts the replies that were one TApplicationException, or one failure of tRPC.
 type Exception struct {
-	Type  int32  `json:"type"`
-	Ex    string `json:"ex"` // the value of the header ex, if there was one
+	Type  int32  `json:"type"` // of tRPC, the code
+	Ex    string `json:"ex"`   // the value of the header ex, if there was one; of tRPC, the message
 	Count int64  `json:"count"`
 }
 
@@ -115,7 +115,7 @@ const (
 	Order                     // a reply before its turn, where replies are in order
 	Payload                   // another payload than Request.Expect
 	Status                    // a status of HTTP other than 200
-	Refusal                   // an exception of Thrift: see Result.Exceptions
+	Refusal                   // an exception of Thrift, or a code of tRPC: see Result.Exceptions
 	Unsent                    // in an open loop: due, but there was no place for it until the end
 	errorKinds
 )

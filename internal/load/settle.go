@@ -136,10 +136,14 @@ func (c *conn) settle(rep *reply, now, end int64) {
 	case rep.mismatch:
 		c.rec.fail(Sequence, 1, func() string { return "the message has another sequence id than its frame" })
 	case rep.kind == thriftwire.Exception:
-		var b []byte
-		b, c.scratch = rep.binary(c.scratch)
-		code := exceptionType(b)
-		c.rec.fail(Refusal, 1, func() string { return fmt.Sprintf("type %d", code) })
+		var code int32
+		code, c.scratch = rep.refusal(c.scratch)
+		c.rec.fail(Refusal, 1, func() string {
+			if rep.message {
+				return fmt.Sprintf("code %d: %s", code, rep.ex)
+			}
+			return fmt.Sprintf("type %d", code)
+		})
 		c.rec.refuse(code, rep.ex)
 		if measured {
 			c.rec.refused.add(now - s.from)
@@ -165,7 +169,7 @@ func (c *conn) settle(rep *reply, now, end int64) {
 // then is the one that failed.
 func (c *conn) match(rep *reply) *slot {
 	o := &c.out
-	if rep.status != 0 { // there is no message, and so no sequence id
+	if rep.status != 0 && o.ordered { // there is no message, and so no sequence id
 		if first := o.first(); first != nil {
 			return first
 		}

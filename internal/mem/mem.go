@@ -1,10 +1,6 @@
 package mem
 
-import (
-	"encoding/binary"
-	"slices"
-	"unsafe"
-)
+import "unsafe"
 
 // Pointer is the address of a Go value.
 type Pointer = unsafe.Pointer
@@ -73,45 +69,9 @@ func StringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b
 // StringData returns the address of the bytes of s.
 func StringData(s string) Pointer { return Pointer(unsafe.StringData(s)) }
 
-// The big-endian and little-endian stores and loads of N bytes at any alignment. The caller has
-// shown that the N bytes lie inside the buffer that p points into (invariant 8).
-
-func PutBE16(p Pointer, v uint16) { binary.BigEndian.PutUint16((*[2]byte)(p)[:], v) }
-func PutBE32(p Pointer, v uint32) { binary.BigEndian.PutUint32((*[4]byte)(p)[:], v) }
-func PutBE64(p Pointer, v uint64) { binary.BigEndian.PutUint64((*[8]byte)(p)[:], v) }
-func PutLE16(p Pointer, v uint16) { binary.LittleEndian.PutUint16((*[2]byte)(p)[:], v) }
-func PutLE32(p Pointer, v uint32) { binary.LittleEndian.PutUint32((*[4]byte)(p)[:], v) }
-func PutLE64(p Pointer, v uint64) { binary.LittleEndian.PutUint64((*[8]byte)(p)[:], v) }
-func LE16(p Pointer) uint16       { return binary.LittleEndian.Uint16((*[2]byte)(p)[:]) }
-func LE32(p Pointer) uint32       { return binary.LittleEndian.Uint32((*[4]byte)(p)[:]) }
-func LE64(p Pointer) uint64       { return binary.LittleEndian.Uint64((*[8]byte)(p)[:]) }
-func BE16(p Pointer) uint16       { return binary.BigEndian.Uint16((*[2]byte)(p)[:]) }
-func BE32(p Pointer) uint32       { return binary.BigEndian.Uint32((*[4]byte)(p)[:]) }
-func BE64(p Pointer) uint64       { return binary.BigEndian.Uint64((*[8]byte)(p)[:]) }
-
 // PutString copies the bytes of s to p, where that many lie inside the buffer
 // (invariant 8).
 func PutString(p Pointer, s string) { copy(unsafe.Slice((*byte)(p), len(s)), s) }
 
 // Size returns the size of a T in bytes.
 func Size[T any]() int { return int(unsafe.Sizeof(*new(T))) }
-
-// littleEndian reports whether this machine has the low byte first.
-func littleEndian() bool { return binary.NativeEndian.Uint16([]byte{1, 0}) == 1 }
-
-// CopyLE copies numbers of size bytes each from src, where they lie as Go holds
-// them, to dst, where they lie with the low byte first, or back. Both have one length.
-func CopyLE(dst, src []byte, size int) {
-	copy(dst, src)
-	ToLE(dst, size)
-}
-
-// ToLE changes numbers of size bytes each from the order in which Go holds them
-// to the low byte first, or back.
-func ToLE(b []byte, size int) {
-	if !littleEndian() {
-		for ; len(b) >= size; b = b[size:] {
-			slices.Reverse(b[:size])
-		}
-	}
-}

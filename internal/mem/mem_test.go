@@ -2,6 +2,7 @@ package mem
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"reflect"
 	"runtime"
@@ -190,6 +191,39 @@ func TestInvariant8BytesAreStoredInsideTheBuffer(t *testing.T) {
 	CopyLE(b[:8], View[byte](Data(numbers), 8), Size[uint32]())
 	if !bytes.Equal(b[:8], []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
 		t.Fatalf("numbers are copied as %x", b[:8])
+	}
+}
+
+// The stores and loads are those of encoding/binary, at every alignment.
+func TestTheOrderOfBytesIsTheOneNamed(t *testing.T) {
+	const v = 0xf1e2d3c4b5a69788
+	for at := range 8 {
+		var ours, want [16]byte
+		p, rest := Add(Pointer(&ours), uintptr(at)), want[at:]
+		check := func(name string, loaded, stored uint64) {
+			t.Helper()
+			if ours != want || loaded != stored {
+				t.Errorf("%s at %d: stored %x, not %x; loaded %x", name, at, ours, want, loaded)
+			}
+		}
+		PutLE16(p, v&math.MaxUint16)
+		binary.LittleEndian.PutUint16(rest, v&math.MaxUint16)
+		check("LE16", uint64(LE16(p)), v&math.MaxUint16)
+		PutLE32(p, v&math.MaxUint32)
+		binary.LittleEndian.PutUint32(rest, v&math.MaxUint32)
+		check("LE32", uint64(LE32(p)), v&math.MaxUint32)
+		PutLE64(p, v)
+		binary.LittleEndian.PutUint64(rest, v)
+		check("LE64", LE64(p), v)
+		PutBE16(p, v&math.MaxUint16)
+		binary.BigEndian.PutUint16(rest, v&math.MaxUint16)
+		check("BE16", uint64(BE16(p)), v&math.MaxUint16)
+		PutBE32(p, v&math.MaxUint32)
+		binary.BigEndian.PutUint32(rest, v&math.MaxUint32)
+		check("BE32", uint64(BE32(p)), v&math.MaxUint32)
+		PutBE64(p, v)
+		binary.BigEndian.PutUint64(rest, v)
+		check("BE64", BE64(p), v)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestVerifyRefuses(t *testing.T) {
 		{"a slot that does not exist", "slot=0", "slot=2"},
 		{"a wire type that the code does not have", "wire=list", "wire=map"},
 		{"a field without a header", "id=2 off=8 header", "id=2 off=8"},
-		{"unknown fields outside of the struct", "unknown=40", "unknown=48"},
+		{"unknown fields outside of the struct", "unknown=40", "unknown=60"},
 		{"a struct where a value is expected", "a=1", "a=2"},
 	} {
 		p, err := Parse(strings.Replace(text, c.old, c.new, 1))

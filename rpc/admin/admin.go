@@ -23,6 +23,10 @@ type Handler struct {
 	page    *template.Template
 	started time.Time
 	status  atomic.Int32 // as it was set
+
+	recent   sync.Mutex // guards what the checks have said last to those who watch, and when
+	checked  []checkResult
+	recentAt time.Time
 }
 
 type options struct {

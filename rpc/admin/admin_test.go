@@ -18,6 +18,9 @@ import (
 	"github.com/thrum-rpc/thrum/rpc/admin"
 	"github.com/thrum-rpc/thrum/rpc/generic"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
+	"github.com/thrum-rpc/thrum/rpc/transport"
+	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+	"pgregory.net/rapid"
 )
 
 // patience is how long a test waits for what must happen.
@@ -274,6 +277,69 @@ func TestTheThriftServiceSaysTheSame(t *testing.T) {
 	}
 	if names := []string{admin.Dead.String(), admin.Warning.String(), admin.Status(9).String()}; strings.Join(names, ",") != "DEAD,WARNING,status 9" {
 		t.Error(names)
+	}
+}
+
+// asked asks a handler's health service.
+func asked(t *testing.T, h *admin.Handler, in rpc.Message) (rpc.Message, error) {
+	t.Helper()
+	for _, m := range h.HealthService().Methods {
+		if m.Name == "Check" {
+			return m.Message(t.Context(), in)
+		}
+	}
+	t.Fatal("there is no Check")
+	panic("unreachable")
+}
+
+func TestTheGRPCServiceSaysTheSame(t *testing.T) {
+	server := quietServer(t, &rpc.Service{Name: "shop.Stock"})
+	var broken error
+	h := newHandler(t, admin.WithServer("front", server), admin.Check("database", func(context.Context) error { return broken }))
+	check := func(service, want string, code grpc.Code) {
+		t.Helper()
+		var body []byte
+		if service != "" {
+			body = append([]byte{0x12, 1, 'x', 0x0a, byte(len(service))}, service...) // behind a field that nobody knows
+		}
+		out, err := asked(t, h, rpc.Message{Type: transport.Protobuf, Body: body})
+		var status *grpc.Status
+		if errors.As(err, &status); string(out.Body) != want || status == nil != (code == 0) || status != nil && status.Code != code {
+			t.Errorf("%q: %q, %v", service, out.Body, err)
+		}
+	}
+	const serving, notServing = "\x08\x01", "\x08\x02"
+	check("", serving, 0)
+	check("shop.Stock", serving, 0)
+	check("shop.Others", "", grpc.NotFound)
+	broken = errors.New("is gone")
+	check("shop.Stock", notServing, 0)
+	broken = nil
+	h.SetStatus(admin.Starting)
+	check("", notServing, 0)
+	h.SetStatus(admin.Alive)
+	check("", serving, 0)
+	server.Close()
+	check("", notServing, 0)
+	if _, err := asked(t, h, rpc.Message{Type: transport.FlatBuffers}); err == nil {
+		t.Error("FlatBuffers are answered")
+	}
+}
+
+func TestDamagedHealthRequestsAreRefused(t *testing.T) {
+	h := newHandler(t)
+	rapid.Check(t, func(r *rapid.T) {
+		body := rapid.SliceOf(rapid.Byte()).Draw(r, "body")
+		out, err := asked(t, h, rpc.Message{Type: transport.Protobuf, Body: body})
+		var status *grpc.Status
+		if err == nil && len(out.Body) != 2 || err != nil && !errors.As(err, &status) {
+			r.Fatalf("%x: %x, %v", body, out.Body, err)
+		}
+	})
+	for _, body := range []string{"\x0a", "\x0a\x05abc", "\x0b", "\x00\x00"} {
+		if _, err := asked(t, h, rpc.Message{Type: transport.Protobuf, Body: []byte(body)}); err == nil {
+			t.Errorf("%q is a request", body)
+		}
 	}
 }
 

@@ -1,10 +1,11 @@
 // Package admin shows what a process that serves Thrift is doing: a status page,
-// health, and profiles, as a net/http handler for a port of its own; and health as a Thrift service
-// beside the others.
+// health, and profiles, as a net/http handler for a port of its own; and health as a service
+// beside the others, Thrift's or gRPC's.
 //
 //	a, err := admin.New(admin.WithServer("shop", server))
 //	go http.Serve(listener, a)
-//	err = server.Register(a.Service())
+//	err = server.Register(a.Service())       // for fb303's tools
+//	err = server.Register(a.HealthService()) // for gRPC's: Kubernetes' probes, load balancers
 //
 // # Pages
 //
@@ -20,6 +21,7 @@
 // by [Handler.SetStatus]; a server that shuts down makes it Stopping by itself, and a
 // check that fails makes Warning of Alive. Only Alive is ready. The service is fb303's
 // FacebookService, so that its tools can ask getStatus; fb303.thrift here is the IDL for others, Kitex among them.
+// gRPC's grpc.health.v1.Health says of Alive that it is SERVING, and of all else that it is not.
 //
 // # Who may see it
 //

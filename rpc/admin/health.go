@@ -45,8 +45,11 @@ type health struct {
 }
 
 // health asks the checks and looks at the servers.
-func (h *Handler) health(ctx context.Context) health {
-	out := health{Status: Status(h.status.Load()), Checks: h.runChecks(ctx)}
+func (h *Handler) health(ctx context.Context) health { return h.judge(h.runChecks(ctx)) }
+
+// judge makes the status of what the checks have said, what was set and what the servers do.
+func (h *Handler) judge(checks []checkResult) health {
+	out := health{Status: Status(h.status.Load()), Checks: checks}
 	if out.Status != Alive {
 		out.Reasons = append(out.Reasons, "the process is "+out.Status.String())
 	}

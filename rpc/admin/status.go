@@ -61,6 +61,11 @@ func numbersOf(s rpc.Stats) []number {
 		{"memory_bytes", s.Memory}, {"connections_accepted", s.Accepted}, {"calls", s.Calls}, {"panics", s.Panics},
 		{"second_replies", s.SecondReplies}, {"unknown_dialects", s.UnknownDialect}, {"tls_failures", s.Handshakes},
 		{"http_refused", s.HTTPRefused}, {"connections_broken", s.Broken}, {"slow_clients", s.SlowClients},
+		{"calls_unanswered", s.Unanswered}, {"connections_late", s.Late}, {"connections_idle", s.Idle}, {"connections_aged", s.Aged},
+		{"reading_paused", s.Paused},
+	}
+	if s.Concurrency > 0 {
+		out = append(out, number{"concurrency_limit", int64(s.Concurrency)})
 	}
 	for r := rpc.RefusedConnection; r <= rpc.RefusedExpired; r++ {
 		if n := s.Refused[r]; n > 0 {

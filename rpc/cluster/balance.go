@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"sort"
@@ -187,31 +188,59 @@ func (s *shares) draw() int {
 	return sort.SearchInts(s.sums, 1+rand.IntN(s.sums[len(s.sums)-1]))
 }
 
-// LeastPending calls the address on which the fewest calls run for its weight. It looks at
-// all addresses, so for many PowerOfTwo is cheaper, and nearly as good.
+// two returns two usable addresses that are drawn by weight: the second one is nil if there is but one
+// address at all, and may be the first one if no other is usable. Both are nil if none is.
+func (s *shares) two(p Pick) (a, b *Endpoint) {
+	i := s.draw()
+	a = p.first(s.set, i)
+	if a == nil || len(s.set) == 1 {
+		return a, nil
+	}
+	j := s.draw()
+	if j == i {
+		j = (i + 1 + rand.IntN(len(s.set)-1)) % len(s.set)
+	}
+	return a, p.first(s.set, j)
+}
+
+// LeastPending calls the address on which the fewest calls run for its weight; of equal ones one that is drawn by weight, unless
+// a call on another one costs less than half by [PeakEWMA]'s measure. It looks at all addresses, so for many PowerOfTwo is cheaper, and nearly as good.
 func LeastPending() Balancer { return leastPending{} }
 
 type leastPending struct{}
 
-func (leastPending) Build(set []*Endpoint) Picker { return &leastPendingPicker{newShares(set)} }
+func (leastPending) Build(set []*Endpoint) Picker { return leastPendingPicker(set) }
 
-type leastPendingPicker struct{ shares }
+type leastPendingPicker []*Endpoint
 
-func (l *leastPendingPicker) Pick(p Pick) *Endpoint {
+func (l leastPendingPicker) Pick(p Pick) *Endpoint {
 	var found *Endpoint
 	var least float64
-	start := l.draw() // so that idle ones share by weight
-	for i := range l.set {
-		e := l.set[(start+i)%len(l.set)]
-		if load := e.load(); (found == nil || load < least) && p.Usable(e) {
-			found, least = e, load
+	shares := 0 // of the equal ones that have been seen
+	for _, e := range l {
+		load := e.load()
+		order := cmp.Compare(load, least)
+		if found == nil {
+			order = -1
+		} else if order == 0 {
+			order = compareCosts(e, found, p.now)
+		}
+		if order > 0 || !p.Usable(e) {
+			continue
+		}
+		share := e.address.Load().Share()
+		if order < 0 {
+			found, least, shares = e, load, share
+		} else if shares += share; rand.IntN(shares) < share {
+			found = e
 		}
 	}
 	return found
 }
 
 // PowerOfTwo draws two addresses, by weight, and calls the one on which fewer calls run
-// for its weight. It is the default: it keeps away from slow servers as LeastPending does, without looking at
+// for its weight; of equal ones the first, unless a call on the other costs less than half by [PeakEWMA]'s measure. It is the default:
+// it keeps away from slow servers as LeastPending does, without looking at
 // all, and many clients do not all run to the same server.
 func PowerOfTwo() Balancer { return powerOfTwo{} }
 
@@ -222,17 +251,13 @@ func (powerOfTwo) Build(set []*Endpoint) Picker { return &powerOfTwoPicker{newSh
 type powerOfTwoPicker struct{ shares }
 
 func (l *powerOfTwoPicker) Pick(p Pick) *Endpoint {
-	i := l.draw()
-	a := p.first(l.set, i)
-	if a == nil || len(l.set) == 1 {
+	a, b := l.two(p)
+	if b == nil || a == b {
 		return a
 	}
-	j := l.draw()
-	if j == i {
-		j = (i + 1 + rand.IntN(len(l.set)-1)) % len(l.set)
-	}
-	if b := p.first(l.set, j); b != nil && b.load() < a.load() {
+	loadA, loadB := a.load(), b.load()
+	if loadB < loadA || loadB == loadA && compareCosts(b, a, p.now) < 0 {
 		return b
 	}
-	return a // of equal ones the first, as it was drawn by weight
+	return a
 }

@@ -61,8 +61,11 @@ func TestARoundHasEachWeight(t *testing.T) {
 	})
 }
 
+// byLoad are the balancers that look at how much addresses have to do.
+var byLoad = map[string]cluster.Balancer{"least pending": cluster.LeastPending(), "power of two": cluster.PowerOfTwo(), "peak EWMA": cluster.PeakEWMA()}
+
 func TestASlowServerGetsFewCalls(t *testing.T) {
-	for name, b := range map[string]cluster.Balancer{"least pending": cluster.LeastPending(), "power of two": cluster.PowerOfTwo()} {
+	for name, b := range byLoad {
 		bubble(t, three, []cluster.Option{cluster.Balance(b)}, func(t *testing.T, f *fleet, c *cluster.Client) {
 			for _, n := range f.node {
 				n.slow(time.Millisecond)
@@ -115,7 +118,7 @@ func TestLeastPendingKeepsToWeights(t *testing.T) {
 
 func TestIdleAddressesShareByWeight(t *testing.T) {
 	set := []resolve.Address{{Addr: "a", Weight: 300}, {Addr: "b", Weight: 100}, {Addr: "c", Weight: 100}}
-	for name, b := range map[string]cluster.Balancer{"least pending": cluster.LeastPending(), "power of two": cluster.PowerOfTwo()} {
+	for name, b := range byLoad {
 		weighted(t, set, []cluster.Option{cluster.Balance(b)}, func(t *testing.T, f *fleet, c *cluster.Client) {
 			call(t, c, 5000)
 			if n := f.counts(); n["a"] < 2700 || n["a"] > 3300 || n["b"] < 800 || n["c"] < 800 {

@@ -38,6 +38,7 @@ func BenchmarkComforts(b *testing.B) {
 	for name, opts := range map[string][]cluster.Option{
 		"none":     none,
 		"defaults": {cluster.Dial(dial)},
+		"latency":  {cluster.Dial(dial), cluster.Balance(cluster.PeakEWMA())},
 		"all":      {cluster.Dial(dial), cluster.Idempotent("noop"), hedge},
 		"hedging":  append([]cluster.Option{cluster.Idempotent("noop"), hedge}, none...),
 		"timeout":  append(none[:len(none):len(none)], cluster.Timeout(10*time.Second)),

@@ -225,7 +225,7 @@ func (c *Client) try(ctx context.Context, call *rpc.Invocation, a *attempt) tria
 			c.opened(a.work.opening, l, end, test)
 			return t
 		}
-		c.ended(ctx, l, t.err, now, end, test)
+		c.ended(ctx, call, l, t.err, now, end, test)
 		return t
 	}
 }
@@ -274,11 +274,12 @@ func (c *Client) invoke(ctx context.Context, call *rpc.Invocation, a *attempt, l
 }
 
 // ended notes the end of an attempt.
-func (c *Client) ended(ctx context.Context, l *lane, err error, start, end int64, test bool) {
+func (c *Client) ended(ctx context.Context, call *rpc.Invocation, l *lane, err error, start, end int64, test bool) {
 	e := l.endpoint
 	o := c.outcomeOf(ctx, err)
 	e.calls.latency.Add(uint64(end - start))
-	if c.latencies != nil && o == Succeeded && e.calls.attempts.Load()%sampleEvery == 0 {
+	e.learn(call, o, err, end, end-start)
+	if c.latencies != nil && o == Succeeded && !call.Oneway && e.calls.attempts.Load()%sampleEvery == 0 {
 		c.latencies.add(end, time.Duration(end-start))
 	}
 	c.settle(l, o, err, end, test)

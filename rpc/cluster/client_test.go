@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -174,6 +175,65 @@ func TestCallsWaitForTheFirstConnectionOnly(t *testing.T) {
 			t.Errorf("a call that waits in vain: %v", err)
 		}
 	})
+}
+
+// meanwhile is a balancer that lets something happen after a call has looked at all addresses in vain, and has begun to
+// wait for one.
+type meanwhile struct {
+	happen func()
+	looks  *int
+	set    []*cluster.Endpoint
+}
+
+func (m meanwhile) Build(set []*cluster.Endpoint) cluster.Picker {
+	m.set = set
+	return m
+}
+
+func (m meanwhile) Pick(p cluster.Pick) *cluster.Endpoint {
+	for _, e := range m.set {
+		if p.Usable(e) {
+			return e
+		}
+	}
+	if p.Last() {
+		if *m.looks++; *m.looks == 2 { // the first look is that of calls which need not wait
+			m.happen()
+		}
+	}
+	return nil
+}
+
+func TestACallMissesNoAddressThatComesWhileItLooks(t *testing.T) {
+	for name, set := range map[string][]resolve.Address{"is connected": addresses("a"), "follows another": addresses("b")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t, "a", "b")
+				defer f.stop()
+				s, gate, looks := make(source), make(chan struct{}), 0
+				happen := func() {
+					close(gate)
+					s <- set
+					synctest.Wait()
+				}
+				c := f.clientOf(s, cluster.Balance(meanwhile{happen: happen, looks: &looks}), cluster.Dialer(
+					func(ctx context.Context, network, address string) (net.Conn, error) {
+						select {
+						case <-gate:
+							return f.dial(ctx, network, address)
+						case <-ctx.Done():
+							return nil, ctx.Err()
+						}
+					}))
+				defer c.Close()
+				s <- addresses("a")
+				synctest.Wait()
+				if err := echo(t.Context(), c); err != nil || looks < 2 {
+					t.Errorf("%v, after %d looks", err, looks)
+				}
+			})
+		})
+	}
 }
 
 func TestALeavingServerGetsNoNewCalls(t *testing.T) {

@@ -13,6 +13,13 @@
 // while no other address is connected, and the first stream on an address for one of its own. A connection whose server says that it leaves takes no new calls, and those that
 // run on it end; so do streams. After Close there is no goroutine left.
 //
+// # How an address is chosen
+//
+// [RoundRobin] gives each its turns. [PowerOfTwo], the default, and [LeastPending] go by the calls that run,
+// [PeakEWMA] by how long they take, too: that finds a server that is slow while nobody waits for it, which the others notice in
+// ties alone. [ConsistentHash] goes by what is called, and [PreferZone] by where. Whichever it is, warm-up, ejection and breakers decide
+// first who can be chosen.
+//
 // # What happens to a bad address
 //
 // One that cannot be connected to gets no calls until it can; attempts to connect go on with growing pauses. One that

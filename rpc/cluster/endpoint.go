@@ -31,6 +31,7 @@ type Endpoint struct {
 	warming   atomic.Int64            // since when calls grow to the full share; 0 if they have
 	health    health
 	breaker   *breaker
+	peak      peakEWMA // of the latencies of calls
 	calls     counts
 
 	mu       sync.Mutex

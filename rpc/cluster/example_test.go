@@ -136,3 +136,14 @@ func ExampleNewMessages() {
 	}
 	// Output: you said hello
 }
+
+// One machine of the fleet is older than the others, and has fewer of the calls.
+func ExamplePeakEWMA() {
+	client, err := cluster.New(resolve.Hosts("10.0.0.1:9090", "10.0.0.2:9090"),
+		cluster.Balance(cluster.PeakEWMA()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client.Close()
+}

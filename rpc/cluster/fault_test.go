@@ -45,8 +45,11 @@ func newFieldAt(t *testing.T, address func(*station) string, opts ...cluster.Opt
 		}
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
+	// An address that a test has made fail comes back before the test's patience ends.
+	const pause = 100 * time.Millisecond
 	opts = append([]cluster.Option{cluster.Dialer(dial), cluster.Dial(rpc.THeader(header.None)), cluster.WarmUp(0), cluster.Timeout(patience),
-		cluster.Reconnect(resolve.Backoff{Base: 10 * time.Millisecond, Max: 100 * time.Millisecond})}, opts...)
+		cluster.Ejections(cluster.Ejection{Time: pause, MaxTime: pause}), cluster.Breakers(cluster.Breaker{Pause: pause, MaxPause: pause}),
+		cluster.Reconnect(resolve.Backoff{Base: 10 * time.Millisecond, Max: pause})}, opts...)
 	var err error
 	if f.client, err = cluster.New(resolve.Hosts(hosts...), opts...); err != nil {
 		t.Fatal(err)
@@ -92,8 +95,7 @@ func (f *field) load(t *testing.T, callers int) (stop func() []error) {
 func more(t *testing.T, n int64, stations ...*station) {
 	t.Helper()
 	for _, s := range stations {
-		from := s.calls.Load()
-		eventually(t, "more calls come", func() bool { return s.calls.Load() >= from+n })
+		counted(t, "more calls come", s.calls.Load, s.calls.Load()+n)
 	}
 }
 
@@ -106,6 +108,10 @@ func (f *field) attempts(s *station) cluster.AddressStats {
 	}
 	return cluster.AddressStats{}
 }
+
+// silence is how long a call waits before it takes an address for silent. It is longer than a busy machine stands
+// still: else one pause would have good addresses ejected, or their breakers open, for as long as the test runs.
+const silence = 2 * time.Second
 
 func TestResetConnectionsFailNoIdempotentCall(t *testing.T) {
 	f := newField(t, cluster.Idempotent("echo"))
@@ -154,7 +160,7 @@ func TestASilentConnectionFailsNoIdempotentCallAndIsLeft(t *testing.T) {
 	for name, w := range map[string]weather{"lost both ways": void, "half open": deaf} {
 		t.Run(name, func(t *testing.T) {
 			const callers = 8
-			f := newField(t, cluster.Idempotent("echo"), cluster.Retries(cluster.Retry{AttemptTimeout: time.Second}),
+			f := newField(t, cluster.Idempotent("echo"), cluster.Retries(cluster.Retry{AttemptTimeout: silence}),
 				cluster.Ejections(cluster.Ejection{Time: time.Hour}))
 			b := f.stations[1]
 			b.change(w)
@@ -199,8 +205,8 @@ func TestALateAddressGetsFewCalls(t *testing.T) {
 }
 
 func TestABreakerKeepsCallsFromAnAddressThatFails(t *testing.T) {
-	const callers = 4
-	f := newField(t, cluster.NoEjections(), cluster.Retries(cluster.Retry{Attempts: 1}), cluster.Timeout(time.Second),
+	const callers = 8
+	f := newField(t, cluster.NoEjections(), cluster.Retries(cluster.Retry{Attempts: 1}), cluster.Timeout(silence),
 		cluster.Breakers(cluster.Breaker{Window: time.Hour, Calls: 5, Pause: time.Hour, MaxPause: time.Hour}))
 	b := f.stations[1]
 	b.change(deaf)

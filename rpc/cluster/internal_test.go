@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/resolve"
 	"pgregory.net/rapid"
 )
 
@@ -238,6 +241,126 @@ func TestOutliersAreFarBelowAllOthers(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
+}
+
+func TestAPeakIsFollowedAtOnceAndForgottenSlowly(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var p peakEWMA
+		var now int64
+		highest := 0.0
+		for range rapid.IntRange(1, 100).Draw(t, "calls") {
+			now += rapid.Int64Range(0, 30*second).Draw(t, "pause")
+			took := rapid.Float64Range(1, 1e12).Draw(t, "took")
+			before := p.latency.at(now)
+			highest = max(highest, took)
+			if rapid.Bool().Draw(t, "answered") {
+				p.reply(now, took)
+			} else {
+				p.longer(now, took)
+				if (before == 0) != (p.latency.at(now) == 0) {
+					t.Fatal("what is no answer made a latency known")
+				}
+			}
+			after := p.latency.at(now)
+			if after != 0 && (after < took*0.999 || after > highest*1.001) {
+				t.Fatalf("after %v a call of %v, none longer than %v, makes it %v", before, took, highest, after)
+			}
+		}
+		last := p.latency.at(now)
+		if later := p.latency.at(now + 10*second); later > last*0.38 || later < last*0.36 {
+			t.Fatalf("of %v %v is left after 10 s", last, later)
+		}
+		if later := p.latency.at(now + 86400*second); later != 0 {
+			t.Fatalf("of %v %v is left after a day", last, later)
+		}
+		if earlier := p.latency.at(now - second); earlier != last {
+			t.Fatalf("%v for who is a second late, %v for others", earlier, last)
+		}
+	})
+}
+
+func TestLatenciesThatFallAreBelievedInTime(t *testing.T) {
+	var p peakEWMA
+	now := second
+	p.reply(now, 100)
+	for range 10_000 { // 10 s
+		now += int64(time.Millisecond)
+		p.reply(now, 10)
+	}
+	if got := p.latency.at(now); got < 10+90*0.3 || got > 10+90*0.45 {
+		t.Errorf("%v, ten seconds after 100, of calls that take 10", got)
+	}
+}
+
+func TestFailuresHaveABound(t *testing.T) {
+	var p, other peakEWMA
+	now := second
+	p.failed(now)
+	if bad, good := costs(&p, &other, now); bad != 2*good {
+		t.Errorf("after a failure calls cost %v, and %v elsewhere", bad, good)
+	}
+	for range 1000 {
+		p.failed(now)
+	}
+	if bad, good := costs(&p, &other, now); bad > 1025*good || bad < 1000*good {
+		t.Errorf("after many failures calls cost %v, and %v elsewhere", bad, good)
+	}
+	if bad, good := costs(&p, &other, now+second); bad > 12*good {
+		t.Errorf("a second later %v, and %v", bad, good)
+	}
+	for range 8 {
+		p.answered(now)
+	}
+	if p.lack.word.Load() != 0 {
+		t.Error("failures count for ever")
+	}
+}
+
+func TestNotesOfManyAreOne(t *testing.T) {
+	var p peakEWMA
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for n := range 1000 {
+				p.reply(second, float64(1+(i*1000+n)%7777))
+				p.failed(second)
+				p.answered(second)
+			}
+		})
+	}
+	wg.Wait()
+	if got := p.latency.at(second); got != 7777 {
+		t.Errorf("the longest of all took 7777, and %v is known", got)
+	}
+}
+
+func BenchmarkPick(b *testing.B) {
+	for _, balancer := range []Balancer{RoundRobin(), LeastPending(), PowerOfTwo(), PeakEWMA()} {
+		b.Run(strings.TrimPrefix(fmt.Sprintf("%T", balancer), "cluster."), func(b *testing.B) {
+			c := &Client{opt: defaultOptions()}
+			var set []*Endpoint
+			for i := range 3 {
+				e := &Endpoint{client: c, breaker: newBreaker(nil)}
+				e.address.Store(&resolve.Address{Addr: fmt.Sprint(i)})
+				e.lanes.Store(&[]*lane{{endpoint: e}})
+				e.linkState.Store(ready)
+				e.peak.reply(second, 1e6)
+				set = append(set, e)
+			}
+			picker, p := balancer.Build(set), Pick{now: second + second/50}
+			for b.Loop() {
+				picker.Pick(p)
+			}
+		})
+	}
+	b.Run("reply", func(b *testing.B) {
+		var p peakEWMA
+		now := second
+		for b.Loop() {
+			now += 5000
+			p.reply(now, 1e6)
+		}
+	})
 }
 
 func TestLatenciesHaveTheirSlots(t *testing.T) {

@@ -147,15 +147,19 @@ func killOneOfThree(t *testing.T, callers int, opts ...cluster.Option) killed {
 			}
 		})
 	}
-	stats := func(host string) cluster.AddressStats { return statsOf(c, host) }
-	eventually(t, "calls run", func() bool { return stats(k.victim).Attempts > 500 && running[k.victim].Load() > 0 })
+	ended := func(host string) func() int64 {
+		return func() int64 { return int64(statsOf(c, host).Attempts) }
+	}
+	counted(t, "calls run", ended(k.victim), 500)
+	eventually(t, "a call runs", func() bool { return running[k.victim].Load() > 0 })
 	if err := processes[1].Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	k.inFlight = running[k.victim].Load()
 	processes[1].Wait()
-	first, third := stats(hosts[0]).Attempts, stats(hosts[2]).Attempts
-	eventually(t, "calls go on", func() bool { return stats(hosts[0]).Attempts > first+1000 && stats(hosts[2]).Attempts > third+1000 })
+	for _, other := range []string{hosts[0], hosts[2]} {
+		counted(t, "calls go on", ended(other), ended(other)()+1000)
+	}
 	cancel()
 	wg.Wait()
 	k.calls = calls.Load()

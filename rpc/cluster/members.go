@@ -153,14 +153,21 @@ func (c *Client) pick(ctx context.Context, call *rpc.Invocation, a *attempt) (l 
 	if a.hedge {
 		return nil, 0, false, ErrUnavailable
 	}
+	var before, after []links
 	for {
 		changed := c.changed.next() // before looking, so that no change is missed
 		m := c.members.Load()
+		before = m.links(before[:0])
 		p.now = c.now()
 		if l, test = m.choose(p, false); l != nil {
 			return l, p.now, test, nil
 		}
-		if err := c.hopeless(m); err != nil {
+		// What has changed since it looked may be what it looked for.
+		after = m.links(after[:0])
+		if m != c.members.Load() || !slices.Equal(before, after) {
+			continue
+		}
+		if err := c.hopeless(m, after); err != nil {
 			return nil, 0, false, &rpc.Error{Stage: rpc.StageDial, Method: call.Method, Err: err}
 		}
 		var poll <-chan time.Time // breakers and ejections end without a word
@@ -180,8 +187,23 @@ func (c *Client) pick(ctx context.Context, call *rpc.Invocation, a *attempt) (l 
 // pollTime is how often calls look for an address that wait although none is being connected to.
 const pollTime = 50 * time.Millisecond
 
-// hopeless returns why waiting for an address is of no use, nil if it may be.
-func (c *Client) hopeless(m *members) error {
+// links is what an address has by way of connections at one time. It equals that of another time only if
+// none has come or gone between.
+type links struct {
+	state linkState
+	lanes *[]*lane
+}
+
+// links appends those of each address to dst.
+func (m *members) links(dst []links) []links {
+	for _, e := range m.set {
+		dst = append(dst, links{e.linkState.Load(), e.lanes.Load()})
+	}
+	return dst
+}
+
+// hopeless returns why waiting for an address is of no use, nil if it may be. all is what the addresses have.
+func (c *Client) hopeless(m *members, all []links) error {
 	if c.ctx.Err() != nil {
 		return rpc.ErrClientClosed
 	}
@@ -191,8 +213,9 @@ func (c *Client) hopeless(m *members) error {
 	if len(m.set) == 0 {
 		return m.err // nil while the resolver has said nothing
 	}
-	for _, e := range m.set {
-		if state := e.linkState.Load(); state == connecting || state == idle {
+	for _, l := range all {
+		switch {
+		case l.state == connecting, l.state == idle, l.state == ready && (l.lanes == nil || len(*l.lanes) == 0): // whose loss is being noted
 			return nil
 		}
 	}
@@ -282,6 +305,9 @@ func (c *Client) Connect(ctx context.Context) error {
 		}
 		if c.ctx.Err() != nil {
 			return rpc.ErrClientClosed
+		}
+		if m != c.members.Load() {
+			continue // those of the old set have left
 		}
 		if !waiting {
 			if connected {

@@ -126,6 +126,7 @@ type AddressStats struct {
 	Refused     uint64 // by the server, or because too many calls waited
 	Canceled    uint64
 	Latency     time.Duration // of all attempts together, but for streams
+	PeakLatency time.Duration // of its calls, as [PeakEWMA] goes by; 0 if it is not known
 	Reachable   bool          // connected, or not yet wanted
 	Ejected     bool
 	Warming     bool
@@ -143,7 +144,8 @@ func (c *Client) Stats() Stats {
 			Address: e.Address(), Pending: e.Pending(), Streams: int(e.calls.streams.Load()),
 			Attempts: e.calls.attempts.Load(), Failed: e.calls.failed.Load(), Refused: e.calls.refused.Load(),
 			Canceled: e.calls.canceled.Load(), Latency: time.Duration(e.calls.latency.Load()),
-			Reachable: state == ready || state == idle, Ejected: e.health.until.Load() > now,
+			PeakLatency: time.Duration(e.peak.latency.at(now)),
+			Reachable:   state == ready || state == idle, Ejected: e.health.until.Load() > now,
 			Warming: e.warming.Load() != 0, Breaker: BreakerState(e.breaker.state.Load()),
 		}
 		if lanes := e.lanes.Load(); lanes != nil {

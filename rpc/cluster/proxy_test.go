@@ -30,6 +30,14 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
+// counted waits until a count has come to n. However long that takes: it fails when the count stands still.
+func counted(t *testing.T, what string, count func() int64, n int64) {
+	t.Helper()
+	for have := count(); have < n; have = count() {
+		eventually(t, what, func() bool { return count() > have })
+	}
+}
+
 // noLeaks fails the test if it leaves goroutines behind.
 func noLeaks(t *testing.T) {
 	t.Helper()
@@ -66,11 +74,11 @@ func (s *station) arrived() map[string]int {
 	return times
 }
 
-// newStation starts a server, which answers echo, and its proxy.
+// newStation starts a server, which answers echo, and its proxy. Calls have any time unless opts say otherwise.
 func newStation(t *testing.T, opts ...rpc.ServerOption) *station {
 	t.Helper()
 	s := &station{}
-	s.server = rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler))}, opts...)...)
+	s.server = rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
 	method := rpc.Method{Name: "echo", Serve: func(_ context.Context, args, dst []byte) ([]byte, error) {
 		s.calls.Add(1)
 		if len(args) > 1 {

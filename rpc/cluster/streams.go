@@ -28,6 +28,9 @@ type opening struct {
 // that is lost, or refused by its server, counts against the address as a call does that fails so, and so does one that ends by
 // its deadline before its first message has come; how a caller ends it does not.
 //
+// Over gRPC, a stream that is being opened at the moment when a server of net/http leaves, as ours are, may be lost with code
+// stream.Lost.
+//
 // The limit of [Timeout] is for the opening alone. Streams on an address whose server leaves, or that the resolver finds no
 // more, go on until they end. An error is an [*Error].
 func (c *Client) OpenStream(ctx context.Context, call *rpc.StreamCall) (*stream.Stream, error) {
@@ -104,6 +107,12 @@ func (c *Client) streamEnded(o *opening, l *lane) {
 	end := c.now()
 	for i := len(o.ends) - 1; i >= 0; i-- {
 		o.ends[i](AttemptResult{Duration: time.Duration(end - o.start), Err: err, Outcome: outcome, Stream: o.stream})
+	}
+	switch outcome {
+	case Succeeded:
+		l.endpoint.peak.answered(end)
+	case Failed, Refused:
+		l.endpoint.peak.failed(end)
 	}
 	c.settle(l, outcome, err, end, false)
 }

@@ -12,7 +12,7 @@
 // sent.
 //
 // Methods may stream in either direction or in both; messages of streams own
-// their bytes. Both sides wait while the other one has no room, and a stream ends with the
+// their bytes, unless they are read in passing, by View. Both sides wait while the other one has no room, and a stream ends with the
 // outcome of its handler, or when either side gives it up.
 //
 // The package knows neither schemas nor the network.

@@ -7,9 +7,11 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/thrum-rpc/thrum/flatbuf"
 	"github.com/thrum-rpc/thrum/internal/conform/words"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/flatrpc"
@@ -43,6 +45,30 @@ func TestCallsAndStreamsGoOverGRPC(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+func TestAConnectionOfGRPCMayHaveServicesOfItsOwn(t *testing.T) {
+	own := func(_ context.Context, req *words.Word) (*flatbuf.Builder, error) {
+		return words.New(flatrpc.NewBuilder(context.Background()), "own "+req.Text(), 1), nil
+	}
+	var asked atomic.Int32
+	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)}, rpc.ServicesFor(func(c rpc.ConnInfo) []*rpc.Service {
+		if c.Dialect != transport.GRPC || asked.Add(1) > 1 {
+			return nil
+		}
+		return []*rpc.Service{{Name: "test.Words", Methods: []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), own)}}}
+	}))
+	for _, want := range []string{"own x", "xx"} {
+		c := dial(t, address, rpc.GRPC())
+		for range 3 {
+			if w, err := callRepeat(mustEnd(t), c, "x", 2); err != nil || w.Text() != want {
+				t.Errorf("%v, want %q", err, want)
+			}
+		}
+	}
+	if n := asked.Load(); n != 2 {
+		t.Errorf("asked %d times for two connections", n)
 	}
 }
 

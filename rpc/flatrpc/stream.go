@@ -37,6 +37,19 @@ func (r *Receiver[P]) Recv() (P, error) {
 	return r.root(message), nil
 }
 
+// View is [Receiver.Recv] for those who need a message for a moment only: read is given
+// its root, which is valid until read returns, and whose memory is used again then. An error of read is
+// returned as it is.
+func (r *Receiver[P]) View(read func(message P) error) error {
+	return r.s.Recv(r.s.Context(), func(b []byte) error {
+		message, err := r.check(rpc.Message{Type: r.s.Type, Body: b})
+		if err != nil {
+			return err
+		}
+		return read(r.root(message))
+	})
+}
+
 // Sender sends the messages of a stream. It is for one goroutine at a time,
 // beside the one that receives.
 type Sender struct {
@@ -165,6 +178,9 @@ type Download[P any] struct{ d *Duplex[P] }
 
 // Recv is that of [Receiver].
 func (d *Download[P]) Recv() (P, error) { return d.d.Recv() }
+
+// View is that of [Receiver].
+func (d *Download[P]) View(read func(message P) error) error { return d.d.View(read) }
 
 // Close gives the stream up, unless it has ended.
 func (d *Download[P]) Close() { d.d.Close() }

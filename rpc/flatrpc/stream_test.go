@@ -77,8 +77,6 @@ func failure(text string) error {
 
 func TestStreamsGoBothWaysInEveryCompression(t *testing.T) {
 	_, address := serve(t, streaming())
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
 	for c := trpc.None; c.Supported(); c++ {
 		client := dial(t, address, rpc.CompressMessages(c))
 		var streams sync.WaitGroup
@@ -87,13 +85,13 @@ func TestStreamsGoBothWaysInEveryCompression(t *testing.T) {
 			go func() {
 				defer streams.Done()
 				text := strings.Repeat("x", 1+n*4000)
-				if err := download(ctx, client, text, 40); err != nil {
+				if err := download(mustEnd(t), client, text, 40); err != nil {
 					t.Errorf("%s, from the server: %v", c, err)
 				}
-				if err := upload(ctx, client, text, 40); err != nil {
+				if err := upload(mustEnd(t), client, text, 40); err != nil {
 					t.Errorf("%s, from the client: %v", c, err)
 				}
-				if err := bothWays(ctx, client, text, 40); err != nil {
+				if err := bothWays(mustEnd(t), client, text, 40); err != nil {
 					t.Errorf("%s, both ways: %v", c, err)
 				}
 			}()
@@ -159,6 +157,97 @@ func bothWays(ctx context.Context, c rpc.MessageCaller, text string, n int32) er
 		return fmt.Errorf("at the end: %w", err)
 	}
 	return <-sent
+}
+
+// Messages of all sizes are read in passing on both sides, while others wait in memory that is
+// used again; who keeps one in between has it for good.
+func TestMessagesOfAStreamAreReadInPassing(t *testing.T) {
+	_, address := serve(t, []rpc.Method{
+		flatrpc.Bidi("Pass", words.Verifier(), func(_ context.Context, in *flatrpc.Receiver[*words.Word], out *flatrpc.Sender) error {
+			for {
+				var reply *flatbuf.Builder
+				err := in.View(func(w *words.Word) error {
+					reply = words.New(out.NewBuilder(), w.Text(), w.Count()+1)
+					return failure(w.Text())
+				})
+				if err == io.EOF {
+					return nil
+				}
+				if err == nil {
+					err = out.Send(reply)
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}),
+	})
+	client := dial(t, address)
+	var streams sync.WaitGroup
+	for n := range 8 {
+		streams.Go(func() {
+			if err := pass(mustEnd(t), client, n); err != nil {
+				t.Errorf("stream %d: %v", n, err)
+			}
+		})
+	}
+	streams.Wait()
+
+	d, err := flatrpc.OpenBidi[words.Word](mustEnd(t), client, "/test.Words/Pass", words.Verifier())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Send(words.New(nil, "sold out", 1)); err != nil {
+		t.Fatal(err)
+	}
+	var biz *rpc.BizStatus
+	if err := d.View(func(*words.Word) error { return nil }); !errors.As(err, &biz) || biz.Code != 4711 {
+		t.Errorf("the handler's error came back as %v", err)
+	}
+}
+
+// pass sends messages that differ, several at a time, and reads what comes back.
+func pass(ctx context.Context, c rpc.MessageCaller, stream int) error {
+	d, err := flatrpc.OpenBidi[words.Word](ctx, c, "/test.Words/Pass", words.Verifier())
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	text := func(i int32) string { return strings.Repeat(string(rune('a'+(int32(stream)+i)%26)), int(i%5)*3500) }
+	const rounds, ahead = 20, 4
+	var kept []*words.Word
+	for round := range int32(rounds) {
+		for i := round * ahead; i < (round+1)*ahead; i++ {
+			if err := d.Send(words.New(nil, text(i), i)); err != nil {
+				return err
+			}
+		}
+		for i := round * ahead; i < (round+1)*ahead; i++ {
+			if i%7 == 3 {
+				w, err := d.Recv()
+				if err != nil {
+					return err
+				}
+				kept = append(kept, w)
+				continue
+			}
+			enough := errors.New("enough")
+			if err := d.View(func(w *words.Word) error {
+				if w.Text() != text(i) || w.Count() != i+1 {
+					return fmt.Errorf("message %d has %d bytes and count %d", i, len(w.Text()), w.Count())
+				}
+				return enough
+			}); err != enough {
+				return err
+			}
+		}
+	}
+	for _, w := range kept {
+		if w.Text() != text(w.Count()-1) {
+			return fmt.Errorf("message %d, which was kept, has changed", w.Count()-1)
+		}
+	}
+	return nil
 }
 
 func TestTheOutcomeOfAStreamReachesTheClient(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/dynamic"
+	"github.com/thrum-rpc/thrum/idl/thriftidl"
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
@@ -127,15 +128,16 @@ func TestARelayPassesOnWhatItDoesNotKnow(t *testing.T) {
 }
 
 func TestMethodsThatStreamAreRefused(t *testing.T) {
-	stream := schema.NewMethod(schema.MethodSpec{
-		DeclSpec: schema.DeclSpec{Name: "watch"}, Args: schema.NewStruct(schema.DeclSpec{Name: "args"}, schema.PlainStruct),
-		Stream: &schema.Stream{Kind: schema.ServerStream},
-	})
-	s := schema.NewService(schema.DeclSpec{Name: "S"})
-	s.Complete(nil, []*schema.Method{stream})
-	_, err := generic.New(nobody{}, s).Call(context.Background(), "watch", nil)
-	if diag.CodeOf(err) != diag.Unsupported {
-		t.Error(err)
+	file, list := thriftidl.Load("s.thrift", thriftidl.Sources(map[string][]byte{"s.thrift": []byte(`struct A {}
+		service S { stream<i32> watch(), A count(1: A a) (streaming.mode = "server") }`)}), thriftidl.MemoryOnly())
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	s := file.Service("S")
+	for _, m := range []string{"watch", "count"} {
+		if _, err := generic.New(nobody{}, s).Call(context.Background(), m, nil); diag.CodeOf(err) != diag.Unsupported {
+			t.Error(m, err)
+		}
 	}
 	if served := generic.ServeMaps(s, nil); len(served.Methods) != 0 {
 		t.Error("a stream is served")

@@ -34,7 +34,8 @@ type shop struct {
 
 func open(t *testing.T, path, network, address string) *shop {
 	t.Helper()
-	s := &shop{Server: rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Grace(time.Second, 0)), ran: make(chan error, 1)}
+	s := &shop{Server: rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0),
+		rpc.Grace(time.Second, 0)), ran: make(chan error, 1)}
 	if err := s.Register(&rpc.Service{Name: "Echo", Methods: []rpc.Method{{Name: "echo", Serve: echo}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +168,7 @@ func TestAServerMayTakeLongToGo(t *testing.T) {
 	dir := t.TempDir()
 	path, socket := filepath.Join(dir, "h"), filepath.Join(dir, "s")
 	first := open(t, path, "unix", socket)
-	const answer = time.Second
+	const answer = 2 * time.Second
 	first.Answer(answer)
 	started, release := make(chan struct{}), make(chan struct{})
 	if err := first.Register(&rpc.Service{Name: "Slow", Methods: []rpc.Method{{

@@ -32,10 +32,11 @@ func StartStreams(tb testing.TB, services ...*rpc.Service) *rpc.Client {
 	return Serve(tb, register(tb, services), rpc.TTHeader())
 }
 
-// register returns a server with services.
+// register returns a server with services. Its calls may wait for workers as long as they run, since machines that run
+// tests are slow.
 func register(tb testing.TB, services []*rpc.Service) *rpc.Server {
 	tb.Helper()
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0))
 	for _, s := range services {
 		if err := server.Register(s); err != nil {
 			tb.Fatal(err)

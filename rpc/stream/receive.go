@@ -64,6 +64,9 @@ func (m message) release() {
 // it returns. An error of read is returned as it is. [io.EOF] says that the peer has closed
 // regularly; errors are explained in the package's documentation. When ctx ends first, no message was taken.
 func (s *Stream) Recv(ctx context.Context, read func(b []byte) error) error {
+	if !s.lends.Load() {
+		s.lends.Store(true)
+	}
 	m, err := s.next(ctx)
 	if err != nil {
 		return err
@@ -71,6 +74,10 @@ func (s *Stream) Recv(ctx context.Context, read func(b []byte) error) error {
 	defer m.release()
 	return read(m.b)
 }
+
+// Lends tells a wire whether messages are read by Recv, and so may be in memory that is used again,
+// rather than kept by RecvOwn.
+func (s *Stream) Lends() bool { return s.lends.Load() }
 
 // RecvOwn waits for a message and returns it; it is the caller's. Errors are those of Recv.
 func (s *Stream) RecvOwn(ctx context.Context) ([]byte, error) {

@@ -94,6 +94,7 @@ type Stream struct {
 	release func() bool // stops to watch the parent context
 	started time.Time
 	active  atomic.Int64 // when a message last came or went, since started
+	lends   atomic.Bool  // Recv has been called
 	sending chan struct{}
 	piece   piece // of who holds the token of sending
 

@@ -77,13 +77,22 @@ func (p *Pool) kept(class int) *Block {
 	return b
 }
 
+// Copy returns a copy of b that is a view of a block of its own, which needs one Release.
+func (p *Pool) Copy(b []byte) ([]byte, *Block) {
+	block := p.get(len(b))
+	n := copy(block.buf, b)
+	return block.buf[:n:n], block
+}
+
 // Retain adds a use of the block, which needs a Release of its own.
 func (b *Block) Retain() { b.refs.Add(1) }
 
 // Release ends the use of a block that Take returned: views of it must not be
 // read afterwards. Each Take needs one Release.
-func (b *Block) Release() {
-	if b.refs.Add(-1) > 0 {
+func (b *Block) Release() { b.release(1) }
+
+func (b *Block) release(uses int32) {
+	if b.refs.Add(-uses) > 0 {
 		return
 	}
 	if class, rounded := classOf(len(b.buf)); class >= 0 && rounded == len(b.buf) {
@@ -101,7 +110,8 @@ type Reader struct {
 	pool       *Pool
 	block      *Block
 	start, end int
-	wide       bool // the last read filled its block: the next one may be larger
+	spare      int32 // uses of block that were given back, and that Take hands out again
+	wide       bool  // the last read filled its block: the next one may be larger
 }
 
 // NewReader returns a Reader of src that takes its blocks from pool. src may
@@ -124,8 +134,25 @@ func (r *Reader) Bytes() []byte {
 func (r *Reader) Take(n int) ([]byte, *Block) {
 	view := r.block.buf[r.start : r.start+n : r.start+n]
 	r.start += n
-	r.block.refs.Add(1)
+	if r.spare > 0 {
+		r.spare--
+	} else {
+		r.block.refs.Add(1)
+	}
 	return view, r.block
+}
+
+// Block returns the block that Take takes from, nil for none.
+func (r *Reader) Block() *Block { return r.block }
+
+// Return is Release for n uses of the block that [Reader.Block] returns, and costs less:
+// the next views are taken with them.
+func (r *Reader) Return(n int) { r.spare += int32(n) }
+
+// drop gives the Reader's own use of its block up, and those that were returned.
+func (r *Reader) drop() {
+	r.block.release(1 + r.spare)
+	r.spare = 0
 }
 
 // Fill reads from the stream once. want is the number of bytes that Bytes
@@ -178,7 +205,7 @@ func (r *Reader) makeRoom(want int) {
 		r.block = r.pool.get(size)
 		r.start, r.end = 0, 0
 		return
-	case r.block.refs.Load() == 1 && have == 0 && len(r.block.buf) == size:
+	case r.block.refs.Load() == 1+r.spare && have == 0 && len(r.block.buf) == size:
 		r.start, r.end = 0, 0 // nobody else uses the block: start over
 		return
 	case have == 0 && (len(r.block.buf) > WideBlock || len(r.block.buf) < size || len(r.block.buf)-r.end < size/4):
@@ -194,7 +221,7 @@ func (r *Reader) makeRoom(want int) {
 		next = r.pool.get(max(size, min(max(want, 2*have), 4*have)))
 	}
 	copy(next.buf, r.block.buf[r.start:r.end])
-	r.block.Release()
+	r.drop()
 	r.block, r.start, r.end = next, 0, have
 }
 
@@ -214,7 +241,7 @@ func (r *Reader) whole(have, want int) *Block {
 // Close gives the Reader's block back. Views stay valid until they are released.
 func (r *Reader) Close() {
 	if r.block != nil {
-		r.block.Release()
+		r.drop()
 		r.block, r.start, r.end = nil, 0, 0
 	}
 }

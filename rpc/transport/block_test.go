@@ -182,3 +182,16 @@ func TestAReadErrorComesAfterTheBytesBeforeIt(t *testing.T) {
 		t.Errorf("then: %v", err)
 	}
 }
+
+func TestACopyIsAViewOfItsOwn(t *testing.T) {
+	var pool Pool
+	b := []byte("a message")
+	first, one := pool.Copy(b)
+	second, two := pool.Copy(b)
+	b[0], first[2] = 'A', 'M'
+	if string(second) != "a message" || string(first) != "a Message" || cap(first) != len(first) {
+		t.Errorf("%q and %q share memory", first, second)
+	}
+	one.Release()
+	two.Release()
+}

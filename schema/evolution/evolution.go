@@ -231,5 +231,8 @@ func streamOf(m *schema.Method) string {
 	text := map[schema.StreamKind]string{
 		schema.ServerStream: "a stream of the server", schema.ClientStream: "a stream of the client", schema.BidirectionalStream: "a stream of both",
 	}[s.Kind]
+	if s.InitialReply {
+		text += " after a call"
+	}
 	return text + strings.Join([]string{part("sending", s.Server), part("taking", s.Client), part("ending with", s.Final)}, "")
 }

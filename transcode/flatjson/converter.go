@@ -1,7 +1,6 @@
 package flatjson
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -16,11 +15,10 @@ import (
 
 // Converter converts messages of one root type.
 type Converter struct {
-	root     *schema.StructDef
-	id       string // the file identifier, or ""
-	verifier *flatbuf.Verifier
-	opt      options
-	readers  sync.Pool // of *reader
+	root    *schema.StructDef
+	message flatpack.Root
+	opt     options
+	readers sync.Pool // of *reader
 }
 
 type options struct {
@@ -59,29 +57,19 @@ func SizePrefixed() Option { return option(func(o *options) { o.prefixed = true 
 // MaxOutput limits the JSON made from one message, in bytes; default 64 MiB.
 func MaxOutput(bytes int) Option { return option(func(o *options) { o.maxOutput = bytes }) }
 
-// maxInput is the most bytes of JSON that are read, and of a message made of them: its
-// builder panics at 2 GiB.
-const maxInput = 512 << 20
-
 // maxDepth is the deepest nesting of tables, and of JSON in FlexBuffers.
 const maxDepth = flatwire.MaxDepth
 
 // New returns a Converter for messages whose root is the table root. They get
 // the file identifier of its schema if it is the root type there.
 func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
-	c := &Converter{root: root, opt: options{maxOutput: 64 << 20, maxMessage: maxInput}}
+	c := &Converter{root: root, opt: options{maxOutput: 64 << 20, maxMessage: flatpack.MaxBytes}}
 	for _, o := range opts {
 		o.apply(&c.opt)
 	}
-	layout, err := flatbuf.LayoutOf(root)
-	if err != nil {
+	var err error
+	if c.message, err = flatpack.NewRoot(root); err != nil {
 		return nil, err
-	}
-	if c.verifier, err = flatbuf.NewVerifier(layout, 0); err != nil {
-		return nil, err
-	}
-	if f := root.File(); f.Root() == root {
-		c.id = f.Identifier()
 	}
 	return c, nil
 }
@@ -90,11 +78,7 @@ func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
 // as it was.
 func (c *Converter) AppendJSON(dst, message []byte) ([]byte, error) {
 	if !c.opt.trusted {
-		verify := c.verifier.Verify
-		if c.opt.prefixed {
-			verify = c.verifier.VerifySizePrefixed
-		}
-		if err := verify(message); err != nil {
+		if err := c.message.Verify(message, c.opt.prefixed); err != nil {
 			return dst, err
 		}
 	}
@@ -119,37 +103,34 @@ func (c *Converter) AppendMessage(dst, json []byte) ([]byte, error) {
 	if !ok {
 		r = &reader{p: flatpack.Packer{Builder: flatbuf.NewBuilder(0)}}
 	}
-	defer func() { c.readers.Put(r) }()
-	r.p.Builder.Reset()
-	r.p.Reset()
-	if err := c.message(r, json); err != nil {
+	defer c.keep(r)
+	if err := c.finish(r, json); err != nil {
 		return dst, err
 	}
 	return append(dst, r.p.Builder.FinishedBytes()...), nil
 }
 
+// keep makes a reader ready for another message, unless it holds much.
+func (c *Converter) keep(r *reader) {
+	if cap(r.text) > flatpack.MaxKept || cap(r.offsets) > flatpack.MaxKept/4 || cap(r.tags) > flatpack.MaxKept/32 || !r.p.Renew() {
+		return
+	}
+	c.readers.Put(r)
+}
+
 // BuildMessage makes the message that JSON means in b, in which nothing is begun,
 // and finishes it. After an error b must be reset.
 func (c *Converter) BuildMessage(b *flatbuf.Builder, json []byte) error {
-	return c.message(&reader{p: flatpack.Packer{Builder: b}}, json)
+	return c.finish(&reader{p: flatpack.Packer{Builder: b}}, json)
 }
 
-// message builds and finishes a message.
-func (c *Converter) message(r *reader, json []byte) error {
+// finish builds and finishes a message.
+func (c *Converter) finish(r *reader, json []byte) error {
 	root, err := c.build(r, json)
 	if err != nil {
 		return err
 	}
-	switch b := r.p.Builder; {
-	case c.opt.prefixed && c.id != "":
-		b.FinishSizePrefixedWithFileIdentifier(root, []byte(c.id))
-	case c.opt.prefixed:
-		b.FinishSizePrefixed(root)
-	case c.id != "":
-		b.FinishWithFileIdentifier(root, []byte(c.id))
-	default:
-		b.Finish(root)
-	}
+	c.message.Finish(r.p.Builder, root, c.opt.prefixed)
 	return nil
 }
 
@@ -160,8 +141,8 @@ func (c *Converter) Build(b *flatbuf.Builder, json []byte) (flatbuf.UOffsetT, er
 }
 
 func (c *Converter) build(r *reader, json []byte) (flatbuf.UOffsetT, error) {
-	if len(json) > maxInput {
-		return 0, diag.NewFault(diag.SizeLimit, maxInput, fmt.Sprintf("more than %d bytes", maxInput))
+	if err := flatpack.CheckInput(json); err != nil {
+		return 0, err
 	}
 	r.b, r.i, r.opt, r.text = json, 0, &c.opt, r.text[:0]
 	root, fault := r.document(c.root)

@@ -4,7 +4,8 @@
 // # The mapping
 //
 // Tables and structs are objects, vectors and arrays are arrays. Of a struct all
-// fields must be there, and it may be an array of their values. A union x is two
+// fields must be there, and it may be an array of their values, as may a table inside another
+// with the values of all its fields. A union x is two
 // members: x_type, the name of the member of the union, and x, its value; they may
 // come in either order. Of a vector of unions x_type is an array of names. Enums are
 // names, those of bit_flags several with spaces between them, and numbers where a
@@ -12,7 +13,8 @@
 // strings "nan", "inf" and "-inf". null leaves a field out. Vectors of tables or structs with
 // a key are sorted by it. A field with nested_flatbuffer is what the inner
 // message means; one with flexbuffer is any JSON value. A
-// string for an integer with the attribute hash is hashed.
+// string for an integer with the attribute hash is hashed. Scalars that are their default are
+// left out, but for keys. A member "$schema" with a string, which editors write, is stepped over.
 //
 // JSON is strict by default: RFC 8259, no name twice, and none that the schema
 // does not have. Lenient reads what flatc reads: names without quotes, single

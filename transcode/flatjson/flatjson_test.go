@@ -1,6 +1,7 @@
 package flatjson_test
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
@@ -65,9 +66,12 @@ func TestStandardJSONMeansWhatFlatcTakesItFor(t *testing.T) {
 		`{"s":"x","thing_type":"NONE"}`:                                                                                     `{"s":"x"}`,
 		`{"s":"x","things":[{"name":"q"},null,"words"],"things_type":["Item","NONE","Text"]}`:                               `{"s":"x","things_type":["Item","NONE","Text"],"things":[{"name":"q"},null,"words"]}`,
 		`{"s":"x","nested":{"name":"in"},"flex":{"b":[1,2.5,"x",null,true,-1],"a":18446744073709551615}}`:                   `{"s":"x","nested":{"name":"in"},"flex":{"a":18446744073709551615,"b":[1,2.5,"x",null,true,-1]}}`,
+		`{"$schema":"a","s":"x","point":{"x":1,"$schema":"b","y":2}}`:                                                       `{"s":"x","point":{"x":1,"y":2}}`,
+		`{"s":"x","item":["n",1.5,"Red"],"items":[["b",1,2],{"name":"a"}]}`:                                                 `{"s":"x","item":{"name":"n","price":1.5,"color":"Red"},"items":[{"name":"a"},{"name":"b","price":1}]}`,
+		`{"s":"x","thing_type":"Item","thing":["n",1,"Blue"]}`:                                                              `{"s":"x","thing_type":"Item","thing":{"name":"n","price":1,"color":"Blue"}}`,
 		`{"s":"x","h":"hello"}`:                                                                                             `{"s":"x","h":1335831723}`,
 		`{"s":"x","item":null,"i8":null}`:                                                                                   `{"s":"x"}`,
-		`{"s":"x","items":[{"name":"b"},{"name":"a","price":1}],"numbered":[{"id":3},{},{"id":2}]}`:                         `{"s":"x","items":[{"name":"a","price":1},{"name":"b"}],"numbered":[{},{"id":2},{"id":3}]}`,
+		`{"s":"x","items":[{"name":"b"},{"name":"a","price":1}],"numbered":[{"id":3},{},{"id":2}]}`:                         `{"s":"x","items":[{"name":"a","price":1},{"name":"b"}],"numbered":[{"id":0},{"id":2},{"id":3}]}`,
 		`{"s":"a\u00e9\n\ud83d\ude00\/","texts":["","\t"],"bytes":[],"shorts":[1,-1]}`:                                      `{"s":"aé\n😀/","bytes":[],"shorts":[1,-1],"texts":["","\t"]}`,
 		`{"s":"x","self":{"s":"y","self":{"s":"z"}},"far":"away","wide":[1,2]}`:                                             `{"s":"x","self":{"s":"y","self":{"s":"z"}},"far":"away","wide":[1,2]}`,
 		`{"s":"x","boxes":[{"from":[1,2],"marks":[0,0,0],"mood":0,"id":7},{"from":[1,2],"marks":[0,0,0],"mood":0,"id":3}]}`: `{"s":"x","boxes":[{"from":{"x":1,"y":2},"marks":[0,0,0],"mood":"Calm","id":3},{"from":{"x":1,"y":2},"marks":[0,0,0],"mood":"Calm","id":7}]}`,
@@ -165,6 +169,10 @@ func TestFaultsSayWhereAndWhat(t *testing.T) {
 		"{\"s\":\"\xff\"}":                                          {diag.Syntax, 5, "s"},
 		`{"s":"x`:                                                   {diag.UnexpectedEOF, 7, "s"},
 		`{"s":"x","flex":{"a":1,"a":2}}`:                            {diag.DuplicateKey, 23, `flex[a]`},
+		`{"s":"x","item":["n",1]}`:                                  {diag.MissingRequired, 16, "item.color"},
+		`{"s":"x","item":["n",1,0,1]}`:                              {diag.TypeMismatch, 25, "item"},
+		`{"s":"x","nested":[1]}`:                                    {diag.TypeMismatch, 18, "nested"},
+		`{"s":"x","$schema":1}`:                                     {diag.TypeMismatch, 19, ""},
 		`{"s":"x","nested":{"price":1}}`:                            {diag.MissingRequired, 18, "nested.name"},
 	} {
 		for _, c := range []*flatjson.Converter{strict, loose} {
@@ -337,6 +345,31 @@ func FuzzFromJSON(f *testing.F) {
 	})
 }
 
+// Verifiers accept elements of vectors whose offset is 0, and accessors find an empty string or table there.
+func TestElementsThatReferToThemselvesAreEmpty(t *testing.T) {
+	file := load(t, `table In { n: int; } table T { texts: [string]; tables: [In]; } root_type T;`)
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{`{"texts":[""]}`: `{"texts":[""]}`, `{"tables":[{"n":1}]}`: `{"tables":[{}]}`} {
+		b, err := c.AppendMessage(nil, []byte(in))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range flatbuffers.Root(file.Root(), b).Fields() {
+			flatbuf.WriteUOffsetT(b[v.Offset():], 0)
+		}
+		text, err := c.AppendJSON(nil, b)
+		if err != nil || string(text) != want {
+			t.Errorf("%s, %v", text, err)
+		}
+		if _, err := c.AppendMessage(nil, text); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func FuzzToJSON(f *testing.F) {
 	c, trusted := converter(f), converter(f, flatjson.Trusted(), flatjson.MaxOutput(1<<16))
 	for _, in := range []string{`{"s":"x","texts":["a"],"thing_type":"Text","thing":"t","flex":[1]}`, `{"s":"x","items":[{"name":"b"}],"box":[[1,2],[1,2,3],1,2]}`} {
@@ -376,4 +409,32 @@ func Example() {
 	// 64 <nil>
 	// {"items":[{"name":"pen","price":1.5}]} <nil>
 	// "dear" is no value of type double at items[0].price (offset 36) [type-mismatch]
+}
+
+// What C++ reads as it stands in memory is aligned as the schema asks.
+func TestVectorsAndMessagesInsideAreAligned(t *testing.T) {
+	file := load(t, `struct Wide (force_align: 32) { x: ubyte; } table In { wide: Wide; }
+		table T { pad: string; in: [ubyte] (nested_flatbuffer: "In"); floats: [float] (force_align: 16); names: [string]; one: string (shared); two: string (shared); }
+		root_type T;`)
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pad := range []string{"", "abc", "abcdefghijkl"} {
+		b, err := c.AppendMessage(nil, []byte(`{"floats":[1,2,3],"in":{"wide":{"x":7}},"pad":"`+pad+`","one":"same","two":"same","names":["a"]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		root := flatbuffers.Root(file.Root(), b)
+		in, err := root.Field("in").Bytes()
+		if err != nil || bytes.Index(b, in)%32 != 0 {
+			t.Errorf("the message inside stands at %d, %v", bytes.Index(b, in), err)
+		}
+		if at := root.Field("floats").Index(0).Offset(); at%16 != 0 {
+			t.Errorf("the floats stand at %d", at)
+		}
+		if one, two := root.Field("one").Offset(), root.Field("two").Offset(); one != two {
+			t.Errorf("one string stands at %d and %d", one, two)
+		}
+	}
 }

@@ -59,7 +59,7 @@ func (r *reader) fits(n int) *diag.Fault {
 	return nil
 }
 
-// table reads an object and writes it as a table.
+// table reads an object, or inside another table an array of all fields, and writes it as a table.
 func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.Fault) {
 	if depth > maxDepth {
 		return 0, diag.NewFault(diag.DepthLimit, r.i, fmt.Sprintf("tables nest deeper than %d levels", maxDepth))
@@ -68,7 +68,7 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 	start := r.i
 	next := 0 // the field that most likely follows
 	fields := d.Fields()
-	fault := r.object(func(name []byte, at int) *diag.Fault {
+	member := func(name []byte, at int) *diag.Fault {
 		var f *schema.Field
 		if next < len(fields) && fields[next].Name() == string(name) {
 			f = fields[next]
@@ -86,7 +86,13 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 			return fault.Field(f.Name())
 		}
 		return nil
-	})
+	}
+	var fault *diag.Fault
+	if depth > 0 && r.at('[') {
+		fault = r.row(fields, member)
+	} else {
+		fault = r.object(member)
+	}
 	if fault != nil {
 		return 0, fault
 	}
@@ -104,6 +110,29 @@ func (r *reader) table(d *schema.StructDef, depth int) (flatbuf.UOffsetT, *diag.
 	return r.p.EndTable(mark), r.fits(0)
 }
 
+// row reads an array of all fields in their order, the type of a union before its value, as if
+// each had its name.
+func (r *reader) row(fields []*schema.Field, member func(name []byte, at int) *diag.Fault) *diag.Fault {
+	var names []string
+	for _, f := range fields {
+		if flatpack.HasTag(f.Type()) {
+			names = append(names, f.Name()+"_type")
+		}
+		names = append(names, f.Name())
+	}
+	start := r.i
+	n, fault := r.list(func(i int) *diag.Fault {
+		if i >= len(names) {
+			return diag.NewFault(diag.TypeMismatch, r.i, fmt.Sprintf("more than %d fields", len(names)))
+		}
+		return member([]byte(names[i]), r.i)
+	})
+	if fault == nil && n < len(names) {
+		fault = diag.NewFault(diag.MissingRequired, start, "an array for a table has all its fields").Field(names[n])
+	}
+	return fault
+}
+
 // indexOf returns the place of f, which is often the one at guess.
 func indexOf(fields []*schema.Field, f *schema.Field, guess int) int {
 	if guess < len(fields) && fields[guess] == f {
@@ -111,6 +140,9 @@ func indexOf(fields []*schema.Field, f *schema.Field, guess int) int {
 	}
 	return f.Index()
 }
+
+// schemaOfJSON is the name under which editors write down what JSON is checked against. flatc steps over it.
+const schemaOfJSON = "$schema"
 
 // other handles a member whose name is no field's: the type of a union, which
 // is read when its value is, or what nobody knows.
@@ -128,6 +160,10 @@ func (r *reader) other(d *schema.StructDef, name []byte, at, tags int) *diag.Fau
 		}
 		r.tags = append(r.tags, tag{slot: slot, at: r.i})
 		return r.skip(0)
+	}
+	if string(name) == schemaOfJSON {
+		_, fault := r.str()
+		return fault
 	}
 	if r.opt.unknown {
 		return r.skip(0)
@@ -225,10 +261,19 @@ func (r *reader) field(f *schema.Field, depth, tags int) *diag.Fault {
 		return r.unions(f, depth, tags)
 	case f.Nested() != nil:
 		return r.nested(f, depth)
-	case f.Annotations().Has("flexbuffer"):
+	case f.Flex():
 		return r.flex(f)
 	}
-	off, fault := r.part(t, depth)
+	var off flatbuf.UOffsetT
+	var fault *diag.Fault
+	switch {
+	case t.Kind() == schema.List:
+		off, fault = r.vector(t, depth, flatpack.VectorAlign(f))
+	case t.Kind() == schema.String && f.Annotations().Has("shared"):
+		off, fault = r.shared()
+	default:
+		off, fault = r.part(t, depth)
+	}
 	if fault == nil {
 		r.p.Offset(slot, off, t.Encoding() == schema.Offset64 || t.Encoding() == schema.Vector64)
 	}
@@ -248,12 +293,25 @@ func (r *reader) part(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Fault)
 		}
 		return r.p.Builder.CreateByteString(s), nil
 	case schema.List:
-		return r.vector(t, depth)
+		return r.vector(t, depth, 1)
 	}
 	return r.table(t.Struct(), depth+1)
 }
 
-func (r *reader) vector(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Fault) {
+// shared reads a string that the message has once.
+func (r *reader) shared() (flatbuf.UOffsetT, *diag.Fault) {
+	s, fault := r.str()
+	if fault == nil {
+		fault = r.fits(len(s))
+	}
+	if fault != nil {
+		return 0, fault
+	}
+	return r.p.Builder.CreateSharedString(string(s)), nil
+}
+
+// vector reads a vector, whose elements stand at multiples of align at least.
+func (r *reader) vector(t *schema.Type, depth, align int) (flatbuf.UOffsetT, *diag.Fault) {
 	elem := t.Elem()
 	if size := elem.InlineSize(); size > 0 {
 		start := len(r.text)
@@ -265,7 +323,7 @@ func (r *reader) vector(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Faul
 			return 0, fault
 		}
 		flatpack.SortStructs(elem, data)
-		off := flatpack.Vector(r.p.Builder, data, n, size, elem.InlineAlign(), t.Encoding() == schema.Vector64)
+		off := flatpack.Vector(r.p.Builder, data, n, size, max(elem.InlineAlign(), align), t.Encoding() == schema.Vector64)
 		r.text = r.text[:start]
 		return off, nil
 	}
@@ -423,6 +481,9 @@ func clip(b []byte) []byte { return b[:min(len(b), 64)] }
 
 // nested reads the object that a message in a field means.
 func (r *reader) nested(f *schema.Field, depth int) *diag.Fault {
+	if !r.at('{') {
+		return r.mismatch("an object")
+	}
 	inner := reader{b: r.b, i: r.i, opt: r.opt, p: flatpack.Packer{Builder: flatbuf.NewBuilder(0)}}
 	root, fault := inner.table(f.Nested(), depth+1)
 	if fault != nil {
@@ -435,16 +496,16 @@ func (r *reader) nested(f *schema.Field, depth int) *diag.Fault {
 	} else {
 		b.Finish(root)
 	}
-	return r.bytes(f, b.FinishedBytes())
+	return r.bytes(f, b.FinishedBytes(), b.Align())
 }
 
-// bytes adds a vector of bytes that hold a message.
-func (r *reader) bytes(f *schema.Field, b []byte) *diag.Fault {
+// bytes adds a vector of bytes that hold a message of that alignment.
+func (r *reader) bytes(f *schema.Field, b []byte, align int) *diag.Fault {
 	if fault := r.fits(len(b)); fault != nil {
 		return fault
 	}
 	wide := f.Type().Encoding() == schema.Vector64
-	off := flatpack.Vector(r.p.Builder, b, len(b), 1, 8, wide)
+	off := flatpack.Vector(r.p.Builder, b, len(b), 1, align, wide)
 	r.p.Offset(int(f.ID()), off, wide || f.Type().Encoding() == schema.Offset64)
 	return nil
 }
@@ -460,5 +521,5 @@ func (r *reader) flex(f *schema.Field) *diag.Fault {
 	if err := b.Append(x); err != nil {
 		return diag.NewFault(diag.InvalidData, at, err.Error())
 	}
-	return r.bytes(f, b.Finish())
+	return r.bytes(f, b.Finish(), 8)
 }

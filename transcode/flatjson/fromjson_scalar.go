@@ -270,6 +270,9 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 	fault := r.object(func(name []byte, at int) *diag.Fault {
 		f := d.FieldByName(string(name))
 		switch {
+		case f == nil && string(name) == schemaOfJSON:
+			_, fault := r.str()
+			return fault
 		case f == nil && r.opt.unknown:
 			return r.skip(0)
 		case f == nil:

@@ -163,8 +163,7 @@ func (w *writer) object(v flatbuffers.Value, depth int) *diag.Fault {
 	first := true
 	for _, f := range d.Fields() {
 		x := v.FieldOf(f)
-		if !x.Written() && !(w.opt.defaults && !f.Deprecated() && f.Type().InlineSize() > 0 && f.Type().Kind() != schema.Struct) &&
-			!(w.opt.defaults && x.Exists() && f.Type().Kind() == schema.String) {
+		if !x.Written() && !w.anyway(f, x) {
 			if flatpack.IsUnion(f.Type()) && v.UnionTag(f) != 0 {
 				return flatpack.NoMember(f.Type(), v.UnionTag(f)).Field(f.Name())
 			}
@@ -176,6 +175,15 @@ func (w *writer) object(v flatbuffers.Value, depth int) *diag.Fault {
 	}
 	w.out = append(w.out, '}')
 	return nil
+}
+
+// anyway tells whether a field that the message leaves out is written: one that says what is
+// found by it, or any where defaults are wanted.
+func (w *writer) anyway(f *schema.Field, x flatbuffers.Value) bool {
+	if f.Type().Kind() == schema.String {
+		return w.opt.defaults && x.Exists()
+	}
+	return (w.opt.defaults || f.Key()) && !f.Deprecated() && f.Type().InlineSize() > 0 && f.Type().Kind() != schema.Struct
 }
 
 // member writes a field, and before the value of a union its type.
@@ -204,7 +212,7 @@ func (w *writer) member(v flatbuffers.Value, f *schema.Field, x flatbuffers.Valu
 		w.name(first, f.Name(), "")
 		inner, _ := v.Nested(f)
 		return w.value(inner, depth+1)
-	case f.Annotations().Has("flexbuffer"):
+	case f.Flex():
 		if b, err := x.Bytes(); err == nil && len(b) > 0 {
 			w.name(first, f.Name(), "")
 			return w.plain(flexbuf.Root(b).Any())

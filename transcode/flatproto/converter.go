@@ -1,7 +1,6 @@
 package flatproto
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -15,11 +14,10 @@ import (
 
 // Converter converts messages of one root type.
 type Converter struct {
-	root     *message
-	id       string // the file identifier, or ""
-	verifier *flatbuf.Verifier
-	opt      options
-	readers  sync.Pool // of *reader
+	root    *message
+	message flatpack.Root
+	opt     options
+	readers sync.Pool // of *reader
 }
 
 type options struct {
@@ -43,11 +41,8 @@ func RejectUnknown() Option { return option(func(o *options) { o.strict = true }
 
 // MaxOutput limits what is made of one message, in bytes; default 64 MiB, at most 512 MiB.
 func MaxOutput(bytes int) Option {
-	return option(func(o *options) { o.maxOutput = min(max(bytes, 0), maxBytes) })
+	return option(func(o *options) { o.maxOutput = min(max(bytes, 0), flatpack.MaxBytes) })
 }
-
-// maxBytes is the most bytes of an input, and of what is made of it: builders panic at 2 GiB.
-const maxBytes = 512 << 20
 
 // New returns a Converter for messages whose root is the table root. They get
 // the file identifier of its schema if it is the root type there. A table whose ids are beyond the numbers of
@@ -57,19 +52,12 @@ func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
 	for _, o := range opts {
 		o.apply(&c.opt)
 	}
-	layout, err := flatbuf.LayoutOf(root)
-	if err != nil {
+	var err error
+	if c.message, err = flatpack.NewRoot(root); err != nil {
 		return nil, err
 	}
-	if c.verifier, err = flatbuf.NewVerifier(layout, 0); err != nil {
+	if c.root, err = (compiler{}).message(root); err != nil {
 		return nil, err
-	}
-	known := compiler{}
-	if c.root, err = known.message(root); err != nil {
-		return nil, err
-	}
-	if f := root.File(); f.Root() == root {
-		c.id = f.Identifier()
 	}
 	return c, nil
 }
@@ -77,7 +65,7 @@ func New(root *schema.StructDef, opts ...Option) (*Converter, error) {
 // AppendBody appends the Protobuf of a message to dst. On an error it returns dst as it was.
 func (c *Converter) AppendBody(dst, message []byte) ([]byte, error) {
 	if !c.opt.trusted {
-		if err := c.verifier.Verify(message); err != nil {
+		if err := c.message.Verify(message, false); err != nil {
 			return dst, err
 		}
 	}
@@ -95,8 +83,8 @@ func (c *Converter) AppendBody(dst, message []byte) ([]byte, error) {
 // AppendMessage appends the message that Protobuf means to dst. Its alignment counts
 // from its own start. On an error it returns dst as it was.
 func (c *Converter) AppendMessage(dst, body []byte) ([]byte, error) {
-	if len(body) > maxBytes {
-		return dst, diag.NewFault(diag.SizeLimit, maxBytes, fmt.Sprintf("more than %d bytes", maxBytes))
+	if err := flatpack.CheckInput(body); err != nil {
+		return dst, err
 	}
 	r, ok := c.readers.Get().(*reader)
 	if !ok {
@@ -108,24 +96,15 @@ func (c *Converter) AppendMessage(dst, body []byte) ([]byte, error) {
 	if fault != nil {
 		return dst, fault
 	}
-	if c.id != "" {
-		r.p.Builder.FinishWithFileIdentifier(root, []byte(c.id))
-	} else {
-		r.p.Builder.Finish(root)
-	}
+	c.message.Finish(r.p.Builder, root, false)
 	return append(dst, r.p.Builder.FinishedBytes()...), nil
 }
 
-// keptReader is the most bytes that a reader keeps for the next message.
-const keptReader = 1 << 20
-
 // keep makes a reader ready for another message, unless it holds much.
 func (c *Converter) keep(r *reader) {
-	if cap(r.p.Builder.Bytes) > keptReader || cap(r.bytes) > keptReader || cap(r.runs) > keptReader/16 || cap(r.offsets) > keptReader/4 {
+	if cap(r.bytes) > flatpack.MaxKept || cap(r.runs) > flatpack.MaxKept/16 || cap(r.offsets) > flatpack.MaxKept/4 || !r.p.Renew() {
 		return
 	}
-	r.p.Builder.Reset()
-	r.p.Reset()
 	r.bytes, r.runs, r.offsets, r.counts = r.bytes[:0], r.runs[:0], r.offsets[:0], r.counts[:0]
 	c.readers.Put(r)
 }

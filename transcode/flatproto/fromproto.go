@@ -259,7 +259,7 @@ func (r *reader) part(x *field, v []byte, at, depth int) (flatbuf.UOffsetT, *dia
 	}
 	if x.kind == blob {
 		align := 1
-		if x.f.Nested() != nil || x.f.Annotations().Has("flexbuffer") {
+		if x.f.Nested() != nil || x.f.Flex() {
 			align = 8
 		}
 		return flatpack.Vector(r.p.Builder, v, len(v), 1, align, x.f.Type().Encoding() == schema.Vector64), nil

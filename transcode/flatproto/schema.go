@@ -20,9 +20,11 @@ import (
 // of the first type; types of other namespaces, which a .proto file cannot hold, have the name of
 // theirs in front, as in other_ns_Type. The names of enums stand before those of their values.
 //
-// Services of several namespaces are Unsupported, as is what [New] refuses.
+// Services of several namespaces are Unsupported, as is what [New] refuses. Names that differ in
+// FlatBuffers and not in Protobuf are a [diag.List], with the places of both: fields a_b and aB, values Red and RED
+// of one enum, a table a_b_T beside a T of the namespace a.b.
 func AppendSchema(dst []byte, file *schema.File) ([]byte, error) {
-	p := printer{pkg: packageOf(file), known: compiler{}, seen: map[any]bool{}}
+	p := printer{pkg: packageOf(file), known: compiler{}, seen: map[any]bool{}, declared: names{}}
 	for _, s := range file.Services() {
 		if s.Package() != p.pkg {
 			return dst, diag.NewFault(diag.Unsupported, -1, fmt.Sprintf("services of two namespaces, %q and %q: a .proto file has one package", p.pkg, s.Package()))
@@ -47,6 +49,9 @@ func AppendSchema(dst []byte, file *schema.File) ([]byte, error) {
 	}
 	if p.err != nil {
 		return dst, p.err
+	}
+	if p.refused.Sort(); len(p.refused) > 0 {
+		return dst, p.refused
 	}
 	dst = append(dst, "syntax = \"proto3\";\n"...)
 	if p.pkg != "" {
@@ -75,6 +80,8 @@ type printer struct {
 	seen     map[any]bool
 	messages []*schema.StructDef // that are used, in the order in which they are written
 	enums    []*schema.EnumDef
+	declared names // of the package
+	refused  diag.List
 	out      strings.Builder
 	err      error
 }
@@ -114,6 +121,7 @@ func (p *printer) doc(indent, text string) {
 
 // service writes a service.
 func (p *printer) service(s *schema.Service) {
+	p.declare(s.Name(), "the service "+s.FullName(), s.Span())
 	p.out.WriteString("\n")
 	p.doc("", s.Doc())
 	fmt.Fprintf(&p.out, "service %s {\n", s.Name())
@@ -123,7 +131,7 @@ func (p *printer) service(s *schema.Service) {
 			p.err = diag.NewFault(diag.Unsupported, -1, m.Name()+" is no method of FlatBuffers")
 			return
 		}
-		request, reply := p.use(args[0].Type().Struct()), p.use(m.Returns().Struct())
+		request, reply := p.reference(p.use(args[0].Type().Struct())), p.reference(p.use(m.Returns().Struct()))
 		if stream := m.Stream(); stream != nil {
 			if stream.Kind != schema.ServerStream {
 				request = "stream " + request
@@ -145,9 +153,12 @@ func (p *printer) message(d *schema.StructDef) {
 		p.err = err
 		return
 	}
+	p.checkFields(m)
+	name := p.use(d)
+	p.declare(name, "the type "+d.FullName(), d.Span())
 	p.out.WriteString("\n")
 	p.doc("", d.Doc())
-	fmt.Fprintf(&p.out, "message %s {\n", p.use(d))
+	fmt.Fprintf(&p.out, "message %s {\n", name)
 	indent := "  "
 	if d.Tag() != nil {
 		fmt.Fprintf(&p.out, "  oneof %s {\n", oneofName(d))
@@ -237,10 +248,10 @@ func (p *printer) typeOf(x *field) string {
 		return "bytes"
 	case number:
 	default:
-		return p.use(x.t.Struct())
+		return p.reference(p.use(x.t.Struct()))
 	}
 	if isEnum(x.t) {
-		return p.useEnum(x.t.Enum())
+		return p.reference(p.useEnum(x.t.Enum()))
 	}
 	switch flatpack.KindOf(x.t) {
 	case schema.Bool:
@@ -264,23 +275,20 @@ func (p *printer) enum(e *schema.EnumDef) {
 	p.out.WriteString("\n")
 	p.doc("", e.Doc())
 	name := p.useEnum(e)
+	p.declare(name, "the enum "+e.FullName(), e.Span())
+	p.checkValues(e)
 	fmt.Fprintf(&p.out, "enum %s {\n", name)
-	seen := map[int64]bool{}
-	for _, v := range e.Values() {
-		if seen[v.Value] {
-			p.out.WriteString("  option allow_alias = true;\n")
-			break
-		}
-		seen[v.Value] = true
-	}
 	values := slices.Clone(e.Values())
 	slices.SortStableFunc(values, func(a, b *schema.EnumValue) int {
 		return cmp.Compare(min(uint64(a.Value), 1), min(uint64(b.Value), 1))
 	})
 	if len(values) == 0 || values[0].Value != 0 {
-		fmt.Fprintf(&p.out, "  %s_UNSPECIFIED = 0;\n", name)
+		zero := name + "_" + unspecified(e)
+		p.declare(zero, "the zero of the enum "+e.FullName(), e.Span())
+		fmt.Fprintf(&p.out, "  %s = 0;\n", zero)
 	}
 	for _, v := range values {
+		p.declare(name+"_"+v.Name, "the value "+e.FullName()+"."+v.Name, v.Span)
 		p.doc("  ", v.Doc)
 		fmt.Fprintf(&p.out, "  %s_%s = %d;\n", name, v.Name, v.Value)
 	}

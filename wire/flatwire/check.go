@@ -107,7 +107,7 @@ func CheckVector(b []byte, pos, size int, align bool) (n, code int) {
 		return 0, ErrRange
 	}
 	l := uint64(U32(b, pos))
-	if l >= uint64(MaxSize/size) {
+	if (l+1)*uint64(size) > MaxSize { // which says l >= MaxSize / size, without a division
 		return 0, ErrLength
 	}
 	if code := CheckRange(b, uint64(pos), 4+l*uint64(size)); code < 0 {

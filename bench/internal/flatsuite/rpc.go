@@ -1,6 +1,7 @@
 package flatsuite
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -35,8 +36,13 @@ const (
 func Contest() rpcsuite.Contest { return rpcsuite.NewContest(servers, clients) }
 
 var (
-	servers = map[string]rpcsuite.Server{"flat-thrum": thrumServer, "flat-trpc": trpcServer}
-	clients = map[string]rpcsuite.Client{"flat-thrum": openThrum, "flat-trpc": openTRPC, "flat-trpc-protobuf": openTRPCProtobuf}
+	servers = map[string]rpcsuite.Server{
+		"flat-thrum": thrumServer, "flat-trpc": trpcServer, "flat-grpc": grpcServer, "flat-grpc-protobuf": grpcProtobufServer,
+	}
+	clients = map[string]rpcsuite.Client{
+		"flat-thrum": openThrum, "flat-trpc": openTRPC, "flat-trpc-protobuf": openTRPCProtobuf,
+		"flat-thrum-grpc": openThrumGRPC, "flat-grpc": openGRPC, "flat-grpc-protobuf": openGRPCProtobuf,
+	}
 )
 
 // sides are the contestants.
@@ -54,7 +60,7 @@ var (
 )
 
 // callsTime is what calls take of a short run.
-const callsTime = 22 * time.Second
+const callsTime = 24 * time.Second
 
 // calls measures all calls.
 func calls(out io.Writer, o harness.Options, report *harness.Report) error {
@@ -69,7 +75,7 @@ func matches(short bool) []rpcsuite.Match {
 	var list []rpcsuite.Match
 	for _, kind := range []string{unary, stream} {
 		for _, s := range shapes() {
-			if kind == stream && !slices.Contains(streamed, s.name) {
+			if kind == stream && !s.streamed() {
 				continue
 			}
 			for _, n := range callers {
@@ -83,8 +89,10 @@ func matches(short bool) []rpcsuite.Match {
 			}
 		}
 	}
-	return list
+	return append(list, grpcMatches(short)...)
 }
+
+func (s *shape) streamed() bool { return slices.Contains(streamed, s.name) }
 
 // loadShape returns the shape and the kind of the calls of a load.
 func loadShape(name string) (*shape, string, error) {
@@ -103,3 +111,42 @@ var errOther = errors.New("the message says something else")
 
 // listenLocal opens a free port.
 func listenLocal() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
+// messages is a stream as grpc-go and trpc-go have it, on either side.
+type messages interface {
+	SendMsg(any) error
+	RecvMsg(any) error
+}
+
+// answerEach answers each message of a stream with one, until it ends.
+func answerEach[Req any](s messages, newRequest func() Req, handle func(Req) (any, error)) error {
+	for {
+		req := newRequest()
+		err := s.RecvMsg(req)
+		if err == io.EOF {
+			return nil
+		}
+		var reply any
+		if err == nil {
+			reply, err = handle(req)
+		}
+		if err == nil {
+			err = s.SendMsg(reply)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// exchangeOn returns the call that sends a message on a stream and takes the one that answers it.
+func exchangeOn(s messages, e exchange) rpcsuite.Call {
+	return func(context.Context) error {
+		return e(func(req, reply any) error {
+			if err := s.SendMsg(req); err != nil {
+				return err
+			}
+			return s.RecvMsg(reply)
+		})
+	}
+}

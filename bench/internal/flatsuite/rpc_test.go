@@ -20,7 +20,7 @@ func TestAllMakeTheSameCalls(t *testing.T) {
 		go run()
 		addresses[name] = address.String()
 	}
-	for _, m := range matches(true) {
+	for _, m := range append(matches(true), grpcMatches(false)...) {
 		for _, s := range m.Sides {
 			calls, closers, err := clients[s.Client](rpcsuite.Load{Address: addresses[s.Server], Shape: m.Calls, Callers: 2})
 			if err != nil {

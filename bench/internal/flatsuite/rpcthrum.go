@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net"
+	"time"
 
 	"github.com/thrum-rpc/thrum/bench/internal/rpcsuite"
 	"github.com/thrum-rpc/thrum/flatbuf"
@@ -13,7 +14,8 @@ import (
 
 // This file holds Thrum's side of the calls.
 
-// rootTable is an accessor as generated code has it, of any shape.
+// rootTable is an accessor as generated code has it, of any shape: it becomes that of a
+// shape when it is read.
 type rootTable struct{ t flatbuf.Table }
 
 func (t *rootTable) Init(b []byte, i flatbuf.UOffsetT) { t.t = flatbuf.Table{Bytes: b, Pos: i} }
@@ -26,14 +28,10 @@ func (s *shape) sum() uint64 {
 }
 
 func thrumServer() (net.Addr, func() error, error) {
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(time.Minute), rpc.TaskExpiry(time.Minute)) // calls are not refused because the machine had no time for them
 	var methods []rpc.Method
 	for _, s := range shapes() {
-		m, err := s.thrumMethods()
-		if err != nil {
-			return nil, nil, err
-		}
-		methods = append(methods, m...)
+		methods = append(methods, s.thrumMethods()...)
 	}
 	if err := server.Register(&rpc.Service{Name: service, Methods: methods}); err != nil {
 		return nil, nil, err
@@ -45,12 +43,8 @@ func thrumServer() (net.Addr, func() error, error) {
 	return l.Addr(), func() error { return server.Serve(l) }, nil
 }
 
-func (s *shape) thrumMethods() ([]rpc.Method, error) {
-	verifier, err := flatbuf.NewVerifier(s.layout(), 0)
-	if err != nil {
-		return nil, err
-	}
-	want := s.sum()
+func (s *shape) thrumMethods() []rpc.Method {
+	verifier, want := s.verifier(), s.sum()
 	reply := func(req *rootTable, b *flatbuf.Builder) (*flatbuf.Builder, error) {
 		if s.value.ReadOurs(&req.t) != want {
 			return nil, errOther
@@ -64,13 +58,13 @@ func (s *shape) thrumMethods() ([]rpc.Method, error) {
 		}),
 		flatrpc.Bidi(s.name+"Stream", verifier, func(_ context.Context, in *flatrpc.Receiver[*rootTable], out *flatrpc.Sender) error {
 			for {
-				req, err := in.Recv()
+				var b *flatbuf.Builder
+				err := in.View(func(req *rootTable) (err error) {
+					b, err = reply(req, out.NewBuilder())
+					return err
+				})
 				if err == io.EOF {
 					return nil
-				}
-				var b *flatbuf.Builder
-				if err == nil {
-					b, err = reply(req, out.NewBuilder())
 				}
 				if err == nil {
 					err = out.Send(b)
@@ -80,20 +74,19 @@ func (s *shape) thrumMethods() ([]rpc.Method, error) {
 				}
 			}
 		}),
-	}, nil
+	}
 }
 
-// openThrum opens one client for all callers.
-func openThrum(load rpcsuite.Load) ([]rpcsuite.Call, []io.Closer, error) {
+func openThrum(load rpcsuite.Load) ([]rpcsuite.Call, []io.Closer, error) { return openThrumBy(load) }
+
+// openThrumBy opens one client for all callers.
+func openThrumBy(load rpcsuite.Load, opts ...rpc.ClientOption) ([]rpcsuite.Call, []io.Closer, error) {
 	s, kind, err := loadShape(load.Shape)
 	if err != nil {
 		return nil, nil, err
 	}
-	verifier, err := flatbuf.NewVerifier(s.layout(), 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := rpc.DialMessages(context.Background(), "tcp", load.Address, rpc.MaxPending(2*load.Callers))
+	verifier := s.verifier()
+	c, err := rpc.DialMessages(context.Background(), "tcp", load.Address, append(opts, rpc.MaxPending(2*load.Callers))...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -136,10 +129,11 @@ func (s *shape) thrumStream(c rpc.MessageCaller, v *flatbuf.Verifier) (rpcsuite.
 		if err := d.Send(b); err != nil {
 			return err
 		}
-		reply, err := d.Recv()
-		if err == nil && s.value.ReadOurs(&reply.t) != want {
-			err = errOther
-		}
-		return err
+		return d.View(func(reply *rootTable) error {
+			if s.value.ReadOurs(&reply.t) != want {
+				return errOther
+			}
+			return nil
+		})
 	}, nil
 }

@@ -57,25 +57,7 @@ func serveTRPC[Req any](newRequest func() Req, handle func(Req) (any, error)) fu
 
 // streamTRPC answers each message of a stream with one.
 func streamTRPC[Req any](newRequest func() Req, handle func(Req) (any, error)) server.StreamHandlerWapper {
-	return func(_ any, s server.Stream) error {
-		for {
-			req := newRequest()
-			err := s.RecvMsg(req)
-			if err == io.EOF {
-				return nil
-			}
-			var reply any
-			if err == nil {
-				reply, err = handle(req)
-			}
-			if err == nil {
-				err = s.SendMsg(reply)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
+	return func(_ any, s server.Stream) error { return answerEach(s, newRequest, handle) }
 }
 
 // answer is the handler of calls in FlatBuffers.
@@ -124,38 +106,50 @@ func (s *shape) trpcProtoStream() server.StreamDesc {
 
 func openTRPC(load rpcsuite.Load) ([]rpcsuite.Call, []io.Closer, error) {
 	return openTRPCIn(load, codec.SerializationTypeFlatBuffer, func(s *shape, kind string) (string, exchange) {
-		b, want, method := google.NewBuilder(0), s.sum(), unaryMethod(s.name)
+		method := unaryMethod(s.name)
 		if kind == stream {
 			method = streamMethod(s.name)
 		}
-		return method, func(trip func(req, reply any) error) error {
-			b.Reset()
-			b.Finish(s.value.BuildGoogle(b))
-			reply := &googleTable{}
-			err := trip(b, reply)
-			if err == nil && s.value.ReadGoogle(&reply.t) != want {
-				err = errOther
-			}
-			return err
-		}
+		return method, googleExchange(s)
 	})
+}
+
+// googleExchange is by Google's runtime.
+func googleExchange(s *shape) exchange {
+	b, want := google.NewBuilder(0), s.sum()
+	return func(trip func(req, reply any) error) error {
+		b.Reset()
+		b.Finish(s.value.BuildGoogle(b))
+		reply := &googleTable{}
+		err := trip(b, reply)
+		if err == nil && s.value.ReadGoogle(&reply.t) != want {
+			err = errOther
+		}
+		return err
+	}
 }
 
 func openTRPCProtobuf(load rpcsuite.Load) ([]rpcsuite.Call, []io.Closer, error) {
 	return openTRPCIn(load, codec.SerializationTypePB, func(s *shape, kind string) (string, exchange) {
-		req, reply, want, method := s.value.NewProto(), s.value.NewProto(), s.sum(), protoMethod(s.name)
+		method := protoMethod(s.name)
 		if kind == stream {
 			method += "Stream"
 		}
-		return method, func(trip func(req, reply any) error) error {
-			req.Fill(s.value)
-			err := trip(req, reply)
-			if err == nil && reply.Read() != want {
-				err = errOther
-			}
-			return err
-		}
+		return method, protoExchange(s)
 	})
+}
+
+// protoExchange is by protobuf-go.
+func protoExchange(s *shape) exchange {
+	req, reply, want := s.value.NewProto(), s.value.NewProto(), s.sum()
+	return func(trip func(req, reply any) error) error {
+		req.Fill(s.value)
+		err := trip(req, reply)
+		if err == nil && reply.Read() != want {
+			err = errOther
+		}
+		return err
+	}
 }
 
 // exchange makes a request, has trip bring it to the server and the reply
@@ -170,17 +164,35 @@ func openTRPCIn(load rpcsuite.Load, format int, exchangeOf func(s *shape, kind s
 	opts := []client.Option{client.WithTarget("ip://" + load.Address), client.WithNetwork("tcp"), client.WithProtocol("trpc"),
 		client.WithSerializationType(format), client.WithMultiplexed(true)}
 	var made []rpcsuite.Call
+	var ends []io.Closer
 	for range load.Callers {
 		method, e := exchangeOf(s, kind)
 		call := trpcCall(method, e, opts)
 		if kind == stream {
-			if call, err = trpcStreamCall(method, e, opts); err != nil {
-				return nil, nil, err
+			opened, err := openTRPCStream(method, opts)
+			if err != nil {
+				return nil, ends, err
 			}
+			ends, call = append(ends, streamEnd{opened}), exchangeOn(opened, e)
 		}
 		made = append(made, call)
 	}
-	return made, nil, nil
+	return made, ends, nil
+}
+
+// streamEnd ends a stream whose calls have: or it would stay, on both sides, for all that is
+// measured afterwards.
+type streamEnd struct{ s client.ClientStream }
+
+func (e streamEnd) Close() error {
+	if err := e.s.CloseSend(); err != nil {
+		return err
+	}
+	err := e.s.RecvMsg(newGoogleTable())
+	if err == io.EOF {
+		return nil
+	}
+	return err
 }
 
 // trpcCall makes calls as the stubs of trpc-go do.
@@ -196,19 +208,8 @@ func trpcCall(method string, e exchange, opts []client.Option) rpcsuite.Call {
 	}
 }
 
-func trpcStreamCall(method string, e exchange, opts []client.Option) (rpcsuite.Call, error) {
+func openTRPCStream(method string, opts []client.Option) (client.ClientStream, error) {
 	ctx, msg := codec.WithCloneMessage(context.Background())
 	msg.WithCalleeServiceName(service)
-	s, err := trpcstream.DefaultStreamClient.NewStream(ctx, &client.ClientStreamDesc{StreamName: method, ServerStreams: true, ClientStreams: true}, method, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return func(context.Context) error {
-		return e(func(req, reply any) error {
-			if err := s.SendMsg(req); err != nil {
-				return err
-			}
-			return s.RecvMsg(reply)
-		})
-	}, nil
+	return trpcstream.DefaultStreamClient.NewStream(ctx, &client.ClientStreamDesc{StreamName: method, ServerStreams: true, ClientStreams: true}, method, opts...)
 }

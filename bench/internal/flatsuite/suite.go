@@ -20,15 +20,11 @@ func Suite() harness.Suite {
 		Groups: func() ([]harness.Group, error) {
 			var groups []harness.Group
 			for _, s := range shapes() {
-				g, err := s.groups()
-				if err != nil {
-					return nil, fmt.Errorf("%s: %w", s.name, err)
-				}
-				groups = append(groups, g...)
+				groups = append(groups, s.groups()...)
 			}
 			return groups, nil
 		},
-		Also: calls, AlsoTime: callsTime, Marks: marks,
+		Missing: missing, Also: calls, AlsoTime: callsTime, Marks: marks,
 	}
 }
 
@@ -45,23 +41,21 @@ type contender struct {
 // works have the works in the order of the report.
 var works = []string{"build", "marshal", "object", "read", "read-some", "verify", "roundtrip"}
 
-func (s *shape) groups() ([]harness.Group, error) {
+func (s *shape) groups() []harness.Group {
 	msg := s.message()
-	verifier, err := flatbuf.NewVerifier(s.layout(), 0)
-	if err != nil {
-		return nil, err
-	}
-	us := s.ours(msg, verifier)
-	for work, make := range s.structs(msg) {
-		us.jobs[work] = make
-	}
-	// How the codec of structs compares with our own typed building.
+	us := s.ours(msg)
+	structs := s.structs(msg)
+	us.jobs["marshal"] = structs["marshal"]
+	// How our ways compare with each other: the object form with the typed builder, and the
+	// codec of plain structs with both.
+	packed := contender{name: "pack", jobs: map[string]func() job{"build": s.packed(), "marshal": s.packed()}}
 	typed := contender{name: "typed", jobs: map[string]func() job{"marshal": us.jobs["build"]}}
-	peers := []contender{s.google(msg), s.googleObject(msg), s.protobuf(), s.vtprotobuf(), typed}
+	codec := contender{name: "structs", jobs: map[string]func() job{"object": structs["object"]}}
+	peers := []contender{s.google(msg), s.googleObject(msg), s.protobuf(), s.vtprotobuf(), packed, typed, codec}
 	var groups []harness.Group
 	for _, w := range works {
 		g := harness.Group{
-			Work: w, Shape: s.name, Bytes: len(msg), Check: func() error { return s.check(msg, verifier) },
+			Work: w, Shape: s.name, Bytes: len(msg), Check: func() error { return s.check(msg) },
 			Contestants: []harness.Contestant{contestant(harness.Ours, us.jobs[w])},
 		}
 		for _, p := range peers {
@@ -73,7 +67,7 @@ func (s *shape) groups() ([]harness.Group, error) {
 		}
 		groups = append(groups, g)
 	}
-	return groups, nil
+	return groups
 }
 
 func contestant(name string, make func() job) harness.Contestant {
@@ -93,7 +87,9 @@ func contestant(name string, make func() job) harness.Contestant {
 	}}
 }
 
-func (s *shape) ours(msg []byte, verifier *flatbuf.Verifier) contender {
+// ours is the code of package gen.
+func (s *shape) ours(msg []byte) contender {
+	verifier, packed := s.verifier(), s.packed()
 	read := func(read func(*flatbuf.Table) uint64) func() job {
 		return func() job {
 			return func() (uint64, error) {
@@ -109,6 +105,16 @@ func (s *shape) ours(msg []byte, verifier *flatbuf.Verifier) contender {
 				b.Reset()
 				b.Finish(s.value.BuildOurs(b))
 				return uint64(len(b.FinishedBytes())), nil
+			}
+		},
+		"object": func() job {
+			pack := packed()
+			return func() (uint64, error) {
+				n, err := pack()
+				if err == nil {
+					_, err = s.read(msg)
+				}
+				return n, err
 			}
 		},
 		"read":      read(s.value.ReadOurs),
@@ -132,15 +138,21 @@ func (s *shape) ours(msg []byte, verifier *flatbuf.Verifier) contender {
 	}}
 }
 
-// structs are the works of the codec of plain Go structs.
-func (s *shape) structs(msg []byte) map[string]func() job {
-	marshal := func() job {
+// packed builds by the object form.
+func (s *shape) packed() func() job {
+	return func() job {
 		b := new(flatbuf.Builder)
 		return func() (uint64, error) {
-			msg, err := s.marshal(b)
-			return uint64(len(msg)), err
+			b.Reset()
+			b.Finish(s.value.Pack(b))
+			return uint64(len(b.FinishedBytes())), nil
 		}
 	}
+}
+
+// structs are the works of the codec of plain Go structs.
+func (s *shape) structs(msg []byte) map[string]func() job {
+	marshal := func() job { return s.marshal(new(flatbuf.Builder)) }
 	return map[string]func() job{
 		"marshal": marshal,
 		"object": func() job {
@@ -294,7 +306,8 @@ func (s *shape) vtprotobuf() contender {
 }
 
 // check fails unless both sides read the same from each other's messages.
-func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
+func (s *shape) check(msg []byte) error {
+	verifier := s.verifier()
 	if off := len(msg) - s.bytes; off*50 > s.bytes || -off*50 > s.bytes {
 		return fmt.Errorf("a message of %d bytes, not of %d", len(msg), s.bytes)
 	}
@@ -305,11 +318,13 @@ func (s *shape) check(msg []byte, verifier *flatbuf.Verifier) error {
 		if off := len(theirs) - len(msg); off*50 > len(msg) || -off*50 > len(msg) {
 			return fmt.Errorf("a message of Google's has %d bytes, ours %d", len(theirs), len(msg))
 		}
-		structs, err := s.marshal(new(flatbuf.Builder))
-		if err != nil {
+		structs := new(flatbuf.Builder)
+		if _, err := s.marshal(structs)(); err != nil {
 			return err
 		}
-		for _, m := range [][]byte{theirs, msg, structs} {
+		packed := new(flatbuf.Builder)
+		packed.Finish(s.value.Pack(packed))
+		for _, m := range [][]byte{theirs, msg, structs.FinishedBytes(), packed.FinishedBytes()} {
 			if err := verifier.Verify(m); err != nil {
 				return err
 			}
@@ -340,13 +355,17 @@ func (s *shape) checkReads(m []byte) error {
 	if a, b := s.value.ReadSomeOurs(&ours), s.value.ReadSomeGoogle(&theirs); a != b {
 		return fmt.Errorf("read %x of some fields, Google %x", a, b)
 	}
-	fresh, err := s.unmarshal(m)
-	if err != nil || !reflect.DeepEqual(fresh, s.value) {
+	plain, err := s.unmarshal(m)
+	if err != nil || !reflect.DeepEqual(plain, s.plain) {
 		return fmt.Errorf("the Go struct is another: %v", err)
+	}
+	object, err := s.read(m)
+	if err != nil || !reflect.DeepEqual(object, s.value) {
+		return fmt.Errorf("the object form is another: %v", err)
 	}
 	back := s.fresh()
 	if back.UnpackGoogle(&theirs); !reflect.DeepEqual(back, s.value) {
-		return fmt.Errorf("the object form is another")
+		return fmt.Errorf("the object form of Google is another")
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ func TestMarksTakeTheWorstShape(t *testing.T) {
 
 func TestBuildingDoesNotAllocate(t *testing.T) {
 	for _, s := range shapes() {
-		build := s.ours(nil, nil).jobs["build"]()
+		build := s.ours(nil).jobs["build"]()
 		if n := testing.AllocsPerRun(20, func() {
 			if _, err := build(); err != nil {
 				t.Fatal(err)

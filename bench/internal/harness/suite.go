@@ -13,6 +13,9 @@ type Suite struct {
 	Name   string
 	About  string
 	Groups func() ([]Group, error)
+	// Missing, unless it is nil, writes code that is neither kept nor built in, and returns the
+	// build tag that compiles it; "" if nothing is missing.
+	Missing func(progress io.Writer) (tag string, err error)
 	// Compile measures how long ours takes to get ready per type; may be nil.
 	Compile func() ([]Compile, error)
 	// Marks reads from a report how near a run came to each target; may be nil.

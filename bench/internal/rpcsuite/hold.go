@@ -21,7 +21,7 @@ func hold(j *job) ([]io.Closer, error) {
 	}
 	var held []io.Closer
 	for range j.Connections {
-		c, err := net.DialTimeout("tcp", j.Address, 5*time.Second)
+		c, err := net.DialTimeout("tcp", j.Address, patience)
 		if err != nil {
 			return held, err
 		}
@@ -33,9 +33,12 @@ func hold(j *job) ([]io.Closer, error) {
 	return held, nil
 }
 
+// patience is how long a connection and a call on it may take, on any machine.
+const patience = 30 * time.Second
+
 // callOnce sends a frame and reads another.
 func callOnce(c net.Conn, call []byte) error {
-	c.SetDeadline(time.Now().Add(5 * time.Second))
+	c.SetDeadline(time.Now().Add(patience))
 	if _, err := c.Write(call); err != nil {
 		return err
 	}

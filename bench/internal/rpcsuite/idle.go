@@ -17,6 +17,9 @@ var idleContestants = []struct{ name, dialect string }{
 	{"kitex-mux", "ttheader"}, {"apache", "framed"}, {"grpc", "grpc"},
 }
 
+// idleTime is how long nothing has happened on a connection that is idle.
+const idleTime = 5 * time.Second
+
 func (l *lab) idleConnections() int {
 	switch {
 	case l.quick:
@@ -69,7 +72,7 @@ func (l *lab) idle(name, dialect string, n int) (map[string]float64, error) {
 	if _, err := l.run(p, j); err != nil {
 		return nil, err
 	}
-	time.Sleep(l.pace.window)
+	time.Sleep(idleTime)
 	raw, err := residentBytes(p.pid)
 	if err != nil {
 		return nil, err

@@ -28,8 +28,9 @@ type lab struct {
 
 	dir                         string // of the native servers
 	serverCores, generatorCores []int
-	generator                   *process // one for closed loops
-	paced                       *process // one for open loops
+	generator                   *process            // one for closed loops
+	paced                       *process            // one for open loops
+	clients                     map[string]*process // one for each library whose client calls, so that none inherits another's heap
 	servers                     map[string]*process
 	binaries                    map[string]string
 	missing                     map[string]bool
@@ -62,7 +63,7 @@ func paceOf(o harness.Options) pace {
 func newLab(out io.Writer, suite string, o harness.Options) (*lab, error) {
 	l := &lab{
 		out: out, suite: suite, short: o.Short, profiles: o.Profiles, memory: o.Memory, pace: paceOf(o), quick: o.Timing.Rounds != 0, ci: os.Getenv("CI") == "true",
-		servers: map[string]*process{}, binaries: map[string]string{}, missing: map[string]bool{},
+		servers: map[string]*process{}, clients: map[string]*process{}, binaries: map[string]string{}, missing: map[string]bool{},
 	}
 	if !supported {
 		return nil, errors.New("a suite of servers needs Linux")
@@ -93,8 +94,10 @@ func newLab(out io.Writer, suite string, o harness.Options) (*lab, error) {
 }
 
 func (l *lab) close() {
-	for _, p := range l.servers {
-		p.stop()
+	for _, list := range []map[string]*process{l.servers, l.clients} {
+		for _, p := range list {
+			p.stop()
+		}
 	}
 	for _, g := range []*process{l.generator, l.paced} {
 		if g != nil {
@@ -157,15 +160,32 @@ func (l *lab) available(name string) (bool, error) {
 // run makes a run of the generator against a server.
 func (l *lab) run(p *process, j job) (outcome, error) {
 	j.Address, j.PID = p.address, p.pid
-	g := l.generator
-	if j.Rate > 0 {
-		g = l.paced
-	}
 	var o outcome
+	g, err := l.generatorOf(&j)
+	if err != nil {
+		return o, err
+	}
 	if err := g.ask(j, &o); err != nil {
 		return o, fmt.Errorf("%s: %w %s", p.name, err, p.stderr)
 	}
 	return o, nil
+}
+
+// generatorOf returns the process that makes a run, and starts it if it does not run.
+func (l *lab) generatorOf(j *job) (*process, error) {
+	switch g := l.clients[j.Client]; {
+	case j.Rate > 0:
+		return l.paced, nil
+	case j.Client == "":
+		return l.generator, nil
+	case g != nil:
+		return g, nil
+	}
+	g, err := launchSelf("generator", l.generatorCores, generateFlag)
+	if err == nil {
+		l.clients[j.Client] = g
+	}
+	return g, err
 }
 
 // profile starts a CPU profile of a server in Go, if they are asked for; stop

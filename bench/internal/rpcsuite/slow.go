@@ -39,6 +39,7 @@ var slowFleets = []struct {
 	{"round-robin", false, []cluster.Option{cluster.Balance(cluster.RoundRobin())}},
 	{"power-of-two", false, nil},
 	{"least-pending", false, []cluster.Option{cluster.Balance(cluster.LeastPending())}},
+	{"peak-ewma", false, []cluster.Option{cluster.Balance(cluster.PeakEWMA())}},
 	{"hedging", false, []cluster.Option{cluster.Balance(cluster.LeastPending()), cluster.Idempotent("wait"),
 		cluster.Hedging(cluster.Hedge{After: 2 * slowMean, Budget: cluster.Budget{Share: 0.2, PerSecond: 10}})}},
 }
@@ -113,7 +114,8 @@ func slowRun(healthy bool, window time.Duration, opts ...cluster.Option) (quanti
 
 // waitServer starts a server whose method takes its time, so many times as long as a healthy one's.
 func waitServer(factor int) (*rpc.Server, string, error) {
-	server := rpc.NewServer(rpc.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))), rpc.Workers(4*slowCallers))
+	server := rpc.NewServer(rpc.Logger(slog.New(slog.NewTextHandler(io.Discard, nil))), rpc.Workers(4*slowCallers),
+		rpc.QueueTimeout(time.Minute), rpc.TaskExpiry(time.Minute)) // calls are not refused because the machine had no time for them
 	wait := rpc.Method{Name: "wait", Serve: func(_ context.Context, args, dst []byte) ([]byte, error) {
 		half := float64(slowMean/2) * float64(factor)
 		time.Sleep(time.Duration(half + half*rand.ExpFloat64()))

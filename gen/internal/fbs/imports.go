@@ -4,9 +4,9 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 )
 
 // Use imports a package that generated code relies on and returns its name.
@@ -27,7 +27,7 @@ func (u *unit) qualified(o *unit, name string) string {
 	alias := u.imports[o.pkg.importPath]
 	if alias == "" {
 		alias = o.pkg.name
-		for n := 2; u.pkg.names[alias] || u.imported(alias); n++ {
+		for n := 2; u.pkg.names[alias] || u.imported(alias) || slices.Contains(locals, alias); n++ {
 			alias = o.pkg.name + strconv.Itoa(n)
 		}
 		u.imports[o.pkg.importPath] = alias
@@ -58,29 +58,7 @@ func (u *unit) imported(alias string) bool {
 
 // Imports returns the import declarations, those of the standard library first.
 func (u *unit) Imports() string {
-	var std, other []string
-	for p, name := range u.imports {
-		line := strconv.Quote(p)
-		if path.Base(p) != name {
-			line = name + " " + line
-		}
-		if u.isGenerated(p) || strings.Contains(p, ".") {
-			other = append(other, line)
-		} else {
-			std = append(std, line)
-		}
-	}
-	slices.Sort(std)
-	slices.SortFunc(other, func(a, b string) int {
-		return strings.Compare(a[strings.IndexByte(a, '"'):], b[strings.IndexByte(b, '"'):])
-	})
-	switch {
-	case len(std)+len(other) == 0:
-		return ""
-	case len(std) > 0 && len(other) > 0:
-		std = append(std, "")
-	}
-	return "import (\n" + strings.Join(append(std, other...), "\n") + "\n)"
+	return gofile.Imports(u.imports, u.isGenerated)
 }
 
 func (u *unit) isGenerated(importPath string) bool {
@@ -90,37 +68,10 @@ func (u *unit) isGenerated(importPath string) bool {
 // checkImports reports packages that would import each other, which Go
 // forbids: namespaces may refer to each other as they like.
 func (g *generator) checkImports() {
-	const (
-		unseen = iota
-		open
-		closed
-	)
-	state := make(map[*goPackage]int)
-	var trail []string
-	var visit func(p *goPackage)
-	visit = func(p *goPackage) {
-		trail = append(trail, p.importPath)
-		state[p] = open
-		for _, q := range g.packages {
-			switch {
-			case !p.imports[q] || state[q] == closed:
-			case state[q] == open:
-				i := slices.Index(trail, q.importPath)
-				g.report(diag.Span{}, "import-cycle",
-					"Go packages would import each other: "+strings.Join(append(trail[i:len(trail):len(trail)], q.importPath), " → "),
-					"give their files one go_package")
-			default:
-				visit(q)
-			}
-		}
-		state[p] = closed
-		trail = trail[:len(trail)-1]
-	}
-	for _, p := range g.packages {
-		if state[p] == unseen {
-			visit(p)
-		}
-	}
+	gofile.Cycles(g.packages, func(p, q *goPackage) bool { return p.imports[q] }, func(paths string) {
+		g.report(diag.Span{}, "import-cycle", "Go packages would import each other: "+paths,
+			"give their files one go_package")
+	})
 }
 
 // report adds an error, unless the same stands there already.

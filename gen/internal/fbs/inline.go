@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -23,11 +24,11 @@ type leaf struct {
 
 // Leaves returns the scalars of a struct in their order.
 func (m *message) Leaves() []leaf {
-	names := scope{}
-	names.reserve(taken...)
+	names := gofile.Scope{}
+	names.Reserve(taken...)
 	leaves := m.leaves(m.unit, "", 0, nil, nil)
 	for i := range leaves {
-		leaves[i].Name = names.add(leaves[i].Name)
+		leaves[i].Name = names.Add(leaves[i].Name)
 	}
 	return leaves
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/gen/internal/skeleton"
 )
 
@@ -38,7 +39,7 @@ func (u *unit) mockFile() *unit {
 	}
 	out := u.outside(strings.TrimSuffix(u.pkg.importPath, u.pkg.dir) + dir)
 	out.pkg.dir, out.pkg.name = dir, path.Base(dir)
-	out.pkg.names.reserve("rpctest", "testing", "tb", "in", "recv", "send")
+	out.pkg.names.Reserve("rpctest", "testing", "tb", "in", "recv", "send")
 	out.src, out.name = u.src, u.name
 	return out
 }
@@ -62,15 +63,15 @@ func (u *unit) renderMocks() ([]File, error) {
 // mock describes a mock of s as file declares it.
 func (s *service) mock(file *unit, suffix string) *mock {
 	m := &mock{service: &service{unit: file, Service: s.Service}, of: s, Suffix: suffix}
-	names := scope{}
-	names.reserve("Client", "MessageClient")
+	names := gofile.Scope{}
+	names.Reserve("Client", "MessageClient")
 	for _, c := range s.Methods {
-		names.reserve(c.Name)
+		names.Reserve(c.Name)
 	}
 	for _, c := range s.Methods {
 		seen := *c
 		seen.service = m.service
-		call := mockCall{method: &seen, FuncField: names.add(c.Name + "Func"), RecordsField: names.add(c.Name + "Calls"), suffix: suffix}
+		call := mockCall{method: &seen, FuncField: names.Add(c.Name + "Func"), RecordsField: names.Add(c.Name + "Calls"), suffix: suffix}
 		switch suffix {
 		case "":
 			call.Sig = seen.HandlerOfObjects()
@@ -95,11 +96,11 @@ func (m *mock) MessageClient() string { return m.method("MessageClient") }
 
 // method returns a name that no method of the service has.
 func (m *mock) method(name string) string {
-	names := scope{}
+	names := gofile.Scope{}
 	for _, c := range m.of.Methods {
-		names.reserve(c.Name)
+		names.Reserve(c.Name)
 	}
-	return names.add(name)
+	return names.Add(name)
 }
 
 // Interface returns what the mock implements.

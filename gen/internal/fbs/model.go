@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -50,12 +51,15 @@ type goPackage struct {
 	importPath string
 	name       string // in its package clause
 	units      []*unit
-	names      scope // package-level names
-	mocks      scope // the same of the package of its mocks
+	names      gofile.Scope // package-level names
+	mocks      gofile.Scope // the same of the package of its mocks
 	imports    map[*goPackage]bool
 	named      bool // by a file, or by the options
 	global     bool // of a file without a namespace
 }
+
+// ImportPath returns the path by which it is imported.
+func (p *goPackage) ImportPath() string { return p.importPath }
 
 // unit is a Go file: what a file of the schema declares for one package. The
 // declarations hold it to ask for types and imports while they are rendered.
@@ -73,15 +77,20 @@ type unit struct {
 
 	VerifiersName string
 	aliases       []alias
+
+	// Prefix64 says that the size before a buffer has 64 bits: the file, or one that it includes, has
+	// offsets of 64 bits.
+	Prefix64 bool
 }
 
-// alias is a name with a capital letter for a type that has none.
-type alias struct{ Name, Of string }
+// alias is a second name for a type, and why it has one.
+type alias struct{ Name, Of, Why string }
 
 // enum is an enum, or the type of a union.
 type enum struct {
 	*unit
 	Name, NamesMap, ValuesMap string
+	Plain                     string // the name as Google's compiler has it
 	IDL                       string
 	Doc                       string
 	Base                      schema.Kind
@@ -100,6 +109,7 @@ type message struct {
 	*unit
 	*schema.StructDef
 	Name   string // of the accessor; of a union, of its type
+	Plain  string // the same as Google's compiler has it
 	Object string // of the object form
 	Fields []*field
 
@@ -215,7 +225,7 @@ func (g *generator) unit(f *schema.File, namespace string) *unit {
 			return u
 		}
 	}
-	u := &unit{generator: g, src: f, pkg: p}
+	u := &unit{generator: g, src: f, pkg: p, Prefix64: hasWide(f, map[*schema.File]bool{})}
 	p.units = append(p.units, u)
 	g.units = append(g.units, u)
 	return u
@@ -259,9 +269,9 @@ func (g *generator) packageOf(f *schema.File, namespace string) *goPackage {
 	}
 	p := &goPackage{
 		dir: dir, importPath: importPath, name: packageName(parts[len(parts)-1]),
-		names: scope{}, mocks: scope{}, imports: make(map[*goPackage]bool), named: named, global: global,
+		names: gofile.Scope{}, mocks: gofile.Scope{}, imports: make(map[*goPackage]bool), named: named, global: global,
 	}
-	p.names.reserve(taken...)
+	p.names.Reserve(taken...)
 	g.packages = append(g.packages, p)
 	return p
 }

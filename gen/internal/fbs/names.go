@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -14,7 +15,7 @@ type messageNames struct {
 	GetRoot, GetSizedRoot, Finish, FinishSized    string
 	Identifier, HasIdentifier, SizedHasIdentifier string
 	Start, End, Create, KeyCompare                string
-	Builder, NewBuilder, NewObject                string
+	Builder, NewBuilder, NewObject, Shape         string
 	Verifier, Verify, Unmarshal, Vector           string
 }
 
@@ -28,11 +29,11 @@ type fieldNames struct {
 // declare names what the file declares.
 func (u *unit) declare() {
 	for _, m := range u.all() {
-		m.Name = u.declared(m.StructDef.Name(), m.Span())
+		m.Name, m.Plain = u.declared(m.StructDef.Name(), m.Span())
 	}
 	for _, d := range u.src.Enums() {
 		if e := u.generator.enums[d]; e.unit == u {
-			e.Name = u.declared(e.IDL, d.Span())
+			e.Name, e.Plain = u.declared(e.IDL, d.Span())
 			u.enums = append(u.enums, e)
 		}
 	}
@@ -40,13 +41,24 @@ func (u *unit) declare() {
 
 // declared gives a type its name. Two types of one name are an error, for only
 // one of them could have the names of Google's compiler.
-func (u *unit) declared(idl string, at diag.Span) string {
-	name := escape(idl)
-	if u.pkg.names[name] && !slices.Contains(taken, name) {
-		u.report(at, "name-clash", "the Go package "+u.pkg.importPath+" has two types named "+name,
+// plain is the name that Google's compiler gives it, of which derived names are made.
+func (u *unit) declared(idl string, at diag.Span) (name, plain string) {
+	plain = escape(idl)
+	if u.pkg.names[plain] && !slices.Contains(taken, plain) || u.pkg.hasAlias(plain) {
+		u.report(at, "name-clash", "the Go package "+u.pkg.importPath+" has two types named "+plain,
 			"give one of the files another go_package")
 	}
-	return u.pkg.names.add(name)
+	name = u.pkg.names.Add(plain)
+	if slices.Contains(variables, plain) {
+		u.aliases = append(u.aliases, alias{plain, name, "whose name is that of a variable in generated code"})
+	}
+	return name, plain
+}
+
+func (p *goPackage) hasAlias(name string) bool {
+	return slices.ContainsFunc(p.units, func(u *unit) bool {
+		return slices.ContainsFunc(u.aliases, func(a alias) bool { return a.Name == name })
+	})
 }
 
 // all returns the structs, tables and unions.
@@ -54,9 +66,9 @@ func (u *unit) all() []*message { return slices.Concat(u.structs, u.tables, u.un
 
 // derive names what is made from the declarations.
 func (u *unit) derive() {
-	add := u.pkg.names.add
+	add := u.pkg.names.Add
 	for _, m := range u.all() {
-		m.Object = add(m.Name + "T")
+		m.Object = add(m.Plain + "T")
 		m.addFields()
 	}
 	for _, m := range u.unions {
@@ -66,7 +78,7 @@ func (u *unit) derive() {
 		e.derive()
 	}
 	for _, m := range u.structs {
-		m.names.Create, m.names.Vector = add("Create"+m.Name), add(m.Name+"Vector")
+		m.names.Create, m.names.Vector = add("Create"+m.Plain), add(m.Plain+"Vector")
 	}
 	for _, m := range u.tables {
 		m.deriveTable()
@@ -90,7 +102,7 @@ func (u *unit) nameAliases() {
 				u.report(diag.Span{}, "unexported", "other Go packages need "+name+" of "+u.pkg.importPath+", which has a "+second+" beside it",
 					"rename one of them, or give the files one go_package")
 			default:
-				u.aliases = append(u.aliases, alias{u.pkg.names.add(second), name})
+				u.aliases = append(u.aliases, alias{u.pkg.names.Add(second), name, "for other packages"})
 			}
 		}
 	}
@@ -117,11 +129,11 @@ func identifier(name string) string {
 }
 
 func (e *enum) derive() {
-	add := e.pkg.names.add
-	e.NamesMap, e.ValuesMap = add("EnumNames"+e.IDL), add("EnumValues"+e.Name)
+	add := e.pkg.names.Add
+	e.NamesMap, e.ValuesMap = add("EnumNames"+e.IDL), add("EnumValues"+e.Plain)
 	for i := range e.Values {
 		v := &e.Values[i]
-		v.Name = add(e.Name + escape(v.IDL))
+		v.Name = add(e.Plain + escape(v.IDL))
 		if v.member != nil {
 			v.member.names.Tag = v.Name
 		}
@@ -131,10 +143,10 @@ func (e *enum) derive() {
 // deriveUnion gives the type of a union its values, and names what goes with its
 // members.
 func (m *message) deriveUnion() {
-	m.tag = &enum{unit: m.unit, Name: m.Name, IDL: m.StructDef.Name(), Doc: m.Doc(), Base: tagBase(m.StructDef)}
+	m.tag = &enum{unit: m.unit, Name: m.Name, Plain: m.Plain, IDL: m.StructDef.Name(), Doc: m.Doc(), Base: tagBase(m.StructDef)}
 	m.tag.Values = append(m.tag.Values, enumValue{IDL: "NONE", Number: "0"})
-	methods := scope{}
-	methods.reserve("Type", "Value", "Pack", "UnPack", "UnPackIn")
+	methods := gofile.Scope{}
+	methods.Reserve("Type", "Value", "Pack", "UnPack", "UnPackIn")
 	for _, f := range m.Fields {
 		m.tag.Values = append(m.tag.Values, enumValue{IDL: f.Field.Name(), Doc: f.Doc(), Number: number(int64(f.ID()), m.tag.Base), member: f})
 	}
@@ -148,9 +160,9 @@ func (m *message) deriveUnion() {
 	})
 	m.tag.derive()
 	for _, f := range m.Fields {
-		f.names.As = methods.add("As" + f.F)
-		f.names.Ref = m.pkg.names.add(m.Name + f.F + "Ref")
-		f.names.Of = m.pkg.names.add(m.Name + "Of" + f.F)
+		f.names.As = methods.Add("As" + f.F)
+		f.names.Ref = m.pkg.names.Add(m.Plain + f.F + "Ref")
+		f.names.Of = m.pkg.names.Add(m.Plain + "Of" + f.F)
 	}
 }
 
@@ -169,40 +181,46 @@ func tagBase(d *schema.StructDef) schema.Kind {
 }
 
 func (m *message) deriveTable() {
-	add, n := m.pkg.names.add, &m.names
-	n.GetRoot, n.GetSizedRoot = add("GetRootAs"+m.Name), add("GetSizePrefixedRootAs"+m.Name)
-	n.Finish, n.FinishSized = add("Finish"+m.Name+"Buffer"), add("FinishSizePrefixed"+m.Name+"Buffer")
+	add, n := m.pkg.names.Add, &m.names
+	n.GetRoot, n.GetSizedRoot = add("GetRootAs"+m.Plain), add("GetSizePrefixedRootAs"+m.Plain)
+	n.Finish, n.FinishSized = add("Finish"+m.Plain+"Buffer"), add("FinishSizePrefixed"+m.Plain+"Buffer")
 	if m.FileIdentifier() != "" {
-		n.Identifier = add(m.Name + "Identifier")
-		n.HasIdentifier, n.SizedHasIdentifier = add(m.Name+"BufferHasIdentifier"), add("SizePrefixed"+m.Name+"BufferHasIdentifier")
+		n.Identifier = add(m.Plain + "Identifier")
+		n.HasIdentifier, n.SizedHasIdentifier = add(m.Plain+"BufferHasIdentifier"), add("SizePrefixed"+m.Plain+"BufferHasIdentifier")
 	}
-	n.Start, n.End = add(m.Name+"Start"), add(m.Name+"End")
+	n.Start, n.End = add(m.Plain+"Start"), add(m.Plain+"End")
 	for _, f := range m.Fields {
-		f.names.Add = add(m.Name + "Add" + f.F)
+		f.names.Add = add(m.Plain + "Add" + f.F)
 		switch f.Kind {
 		case kindUnion:
-			f.names.AddType = add(m.Name + "Add" + f.F + "Type")
+			f.names.AddType = add(m.Plain + "Add" + f.F + "Type")
 		case kindUnions:
-			f.names.AddType = add(m.Name + "Add" + f.F + "Type")
-			f.names.StartTypeVector = add(m.Name + "Start" + f.F + "TypeVector")
+			f.names.AddType = add(m.Plain + "Add" + f.F + "Type")
+			f.names.StartTypeVector = add(m.Plain + "Start" + f.F + "TypeVector")
 		}
 		if f.Type().Kind() == schema.List {
-			f.names.StartVector = add(m.Name + "Start" + f.F + "Vector")
+			f.names.StartVector = add(m.Plain + "Start" + f.F + "Vector")
 		}
 		if f.Key() {
-			n.KeyCompare = add(m.Name + "KeyCompare")
+			n.KeyCompare = add(m.Plain + "KeyCompare")
 		}
 	}
-	n.Builder, n.NewBuilder, n.NewObject = add(m.Name+"Builder"), add("New"+m.Name+"Builder"), add("New"+m.Object)
-	n.Verifier, n.Verify, n.Unmarshal = add("VerifierOf"+m.Name), add("Verify"+m.Name), add("Unmarshal"+m.Name)
+	n.Builder, n.NewBuilder, n.NewObject = add(m.Plain+"Builder"), add("New"+m.Plain+"Builder"), add("New"+m.Object)
+	n.Shape = add("shapeOf" + m.Plain)
+	n.Verifier, n.Verify, n.Unmarshal = add("VerifierOf"+m.Plain), add("Verify"+m.Plain), add("Unmarshal"+m.Plain)
+	params := gofile.Scope{}
+	params.Reserve(taken...)
+	params.Reserve(n.Builder)
+	for _, f := range m.Fields {
+		f.Param = params.Add(escape(camel(f.Name(), false)))
+	}
 }
 
 // addFields names the fields. A name whose accessors would have names that
 // others have already gets an underscore.
 func (m *message) addFields() {
-	methods, params := scope{}, scope{}
-	methods.reserve("Init", "Table", "UnPack", "UnPackTo", "UnPackIn", "LookupByKey", "Pack", "Put", "Compare", "End")
-	params.reserve(taken...)
+	methods := gofile.Scope{}
+	methods.Reserve("_", "Init", "Table", "UnPack", "UnPackTo", "UnPackIn", "LookupByKey", "Pack", "Put", "Compare", "End")
 	for _, d := range m.StructDef.Fields() {
 		if d.Deprecated() {
 			continue
@@ -218,8 +236,7 @@ func (m *message) addFields() {
 				f.F += "_"
 			}
 		}
-		methods.reserve(f.methods()...)
-		f.Param = params.add(escape(camel(d.Name(), false)))
+		methods.Reserve(f.methods()...)
 		f.Store = "f" + number(int64(len(m.Fields)), schema.I32)
 		m.Fields = append(m.Fields, f)
 		if d.Key() {

@@ -5,6 +5,7 @@ package fbs
 
 import (
 	"go/token"
+	"slices"
 	"strings"
 )
 
@@ -81,32 +82,22 @@ func escape(name string) string {
 	return name
 }
 
-// scope is a set of names in which each may stand once.
-type scope map[string]bool
-
-// add takes name, with as many underscores behind it as make it free.
-func (s scope) add(name string) string {
-	for s[name] {
-		name += "_"
-	}
-	s[name] = true
-	return name
-}
-
-func (s scope) reserve(names ...string) {
-	for _, n := range names {
-		s[n] = true
-	}
-}
-
 // taken are the names that generated code relies on: those that Go declares,
-// imported packages, and local variables. No declaration gets one of them.
-var taken = strings.Fields(`
-	any bool byte error float32 float64 int int8 int16 int32 int64 rune string uint8 uint16 uint32 uint64
+// imported packages, and local variables; and the one that names nothing. No declaration gets one of them.
+var taken = slices.Concat(variables, strings.Fields(`
+	_ any bool byte error float32 float64 int int8 int16 int32 int64 rune string uint uint8 uint16 uint32 uint64
 	true false nil append cap clear copy len make new panic
 	cmp context flatbuf flatrpc flexbuf fmt init io main math rpc strconv
+`))
+
+// variables are the local variables of generated code. A type may be known by such a name,
+// if it has another by which generated code refers to it.
+var variables = strings.Fields(`
 	a at b buf builder c code ctx d end err h i j k key m n o obj off offset ok opts out p pos rcv req rsp refs s start t table u v vt wide x
 `)
+
+// locals are those of the variables that only packages must not have the name of.
+var locals = []string{"each", "in", "next", "recv"}
 
 // pathParts splits the path of a Go package into directories, with what may
 // not stand in one replaced.

@@ -4,8 +4,12 @@ package fbs
 // none needs padding, with the references side by side.
 
 import (
+	"encoding/binary"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/thrum-rpc/thrum/flatbuf"
 )
 
 // maxPut is how many fields one function puts into a table: Go inlines little in
@@ -28,6 +32,7 @@ type part struct {
 	*field
 	Slot        int
 	Size, Align int
+	At          int  // its place if no field is absent
 	Ref, Wide   bool // a reference, of 64 bits
 	Tag         bool // the type of a union
 }
@@ -54,6 +59,11 @@ func (m *message) parts() []part {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return a.rank() - b.rank() })
+	at := flatbuf.SizeSOffsetT
+	for i := range all {
+		all[i].At = at
+		at += all[i].Size
+	}
 	return all
 }
 
@@ -105,6 +115,9 @@ func (m *message) Inline() (n int) {
 	return n
 }
 
+// TableSize returns the bytes of a table with all fields.
+func (m *message) TableSize() int { return flatbuf.SizeSOffsetT + m.Inline() }
+
 func (m *message) TableAlign() int {
 	align := 4
 	for _, p := range m.parts() {
@@ -113,9 +126,94 @@ func (m *message) TableAlign() int {
 	return align
 }
 
+// Shape returns a table with all its fields as an expression of Go, or "" if there can be none.
+func (m *message) Shape() string {
+	parts := m.parts()
+	slots := 0
+	for _, p := range parts {
+		slots = max(slots, p.Slot+1)
+	}
+	size := m.TableSize()
+	vtable := make([]byte, flatbuf.SizeVOffsetT*(flatbuf.VtableMetadataFields+slots))
+	if len(parts) == 0 || size > 1<<16-1 || len(vtable) > 1<<16-1 {
+		return ""
+	}
+	binary.LittleEndian.PutUint16(vtable, uint16(len(vtable)))
+	binary.LittleEndian.PutUint16(vtable[flatbuf.SizeVOffsetT:], uint16(size))
+	for _, p := range parts {
+		binary.LittleEndian.PutUint16(vtable[flatbuf.SizeVOffsetT*(flatbuf.VtableMetadataFields+p.Slot):], uint16(p.At))
+	}
+	return "&flatbuf.TableShape{Size: " + strconv.Itoa(size) + ", Align: " + strconv.Itoa(m.TableAlign()) + ", Vtable: " + strconv.QuoteToASCII(string(vtable)) + "}"
+}
+
+// Full returns the functions that write a table with all its fields. One alone
+// is no function but stands where it is needed.
+func (m *message) Full() (all []layer) {
+	for i, chunk := range slices.Collect(slices.Chunk(m.parts(), maxPut)) {
+		all = append(all, layer{Table: m, Name: "full" + strconv.Itoa(i), Fields: chunk})
+	}
+	return all
+}
+
+// All returns the condition under which a builder has all fields.
+func (l layer) All() string {
+	var all []string
+	for _, p := range l.Fields {
+		all = append(all, p.Present())
+	}
+	return strings.Join(all, " &&\n")
+}
+
+// Present returns the condition under which a builder has the field.
+func (p part) Present() string {
+	switch {
+	case p.Kind == kindScalar && p.Optional():
+		return p.InBuilder() + "set"
+	case p.Kind == kindScalar:
+		return p.Differs(p.InBuilder())
+	case p.Kind == kindStruct:
+		return p.InBuilder() + " != nil"
+	}
+	return p.InBuilder() + " != 0"
+}
+
+// InBuilder is where a builder has the part.
+func (p part) InBuilder() string {
+	v := "m." + p.Store
+	switch {
+	case p.Tag && p.Kind == kindUnion:
+		return v + ".Type"
+	case p.Tag:
+		return v + ".Types"
+	case p.Kind == kindUnion:
+		return v + ".Offset"
+	case p.Kind == kindUnions:
+		return v + ".Values"
+	}
+	return v
+}
+
+// Write returns the statement that writes the part to its place in p, the bytes of the table at
+// the offset off.
+func (p part) Write() string {
+	at := strconv.Itoa(p.At)
+	switch {
+	case p.Ref && p.Wide:
+		return "flatbuf.WriteUint64(p[" + at + ":], uint64(off)-" + at + "-uint64(" + p.InBuilder() + "))"
+	case p.Ref:
+		return "flatbuf.WriteUOffsetT(p[" + at + ":], off-" + at + "-flatbuf.UOffsetT(" + p.InBuilder() + "))"
+	case p.Kind == kindStruct:
+		return p.InBuilder() + ".Put(p[" + at + ":])"
+	}
+	return "flatbuf.Write" + p.Getter() + "(p[" + at + ":], " + p.ToBasic(p.InBuilder()) + ")"
+}
+
 // PutName returns the part of the name of the function that puts the number into
 // a table, PutValue the number as it takes it.
 func (p part) PutName() string {
+	if p.Ref {
+		return "Uint" + strconv.Itoa(8*p.Size)
+	}
 	switch p.Basic() {
 	case "bool":
 		return "Bool"
@@ -128,10 +226,11 @@ func (p part) PutName() string {
 }
 
 func (p part) PutValue(expr string) string {
-	switch p.Basic() {
-	case "bool":
+	switch number := p.Basic(); {
+	case p.Ref:
+	case number == "bool":
 		return expr
-	case "float32", "float64":
+	case number == "float32" || number == "float64":
 		return p.owner.Use("math") + ".Float" + strconv.Itoa(8*p.Size) + "bits(" + expr + ")"
 	}
 	return "uint" + strconv.Itoa(8*p.Size) + "(" + expr + ")"

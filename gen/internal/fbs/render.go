@@ -7,9 +7,9 @@ import (
 	"go/format"
 	"strings"
 	"text/template"
-	"unicode"
 
 	"github.com/thrum-rpc/thrum/flatbuf"
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -88,25 +88,13 @@ func (u *unit) packageComment() string {
 	return comment("Package " + u.pkg.name + " is generated from a FlatBuffers schema.\n\n" + u.src.Doc())
 }
 
-// comment returns a documentation comment as lines of Go, or "".
+// comment is gofile.Comment without what stands before the words of a line.
 func comment(doc string) string {
-	doc = strings.TrimSpace(strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == unicode.ReplacementChar || r == '\uFEFF' || unicode.IsControl(r):
-			return -1 // Go source may not contain some of these
-		}
-		return r
-	}, doc))
-	if doc == "" {
-		return ""
+	lines := strings.Split(doc, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
 	}
-	var b strings.Builder
-	for _, line := range strings.Split(doc, "\n") {
-		b.WriteString(strings.TrimRight("// "+strings.TrimSpace(line), " \t") + "\n")
-	}
-	return b.String()
+	return gofile.Comment(strings.Join(lines, "\n"))
 }
 
 // What the templates range over.
@@ -152,6 +140,18 @@ func (m *message) Others() (list []*field) {
 		}
 	}
 	return list
+}
+
+// BeginsBriefly reports whether so few fields of a typed builder are set at first that Go inlines the
+// function that does it.
+func (m *message) BeginsBriefly() bool {
+	n := 0
+	for _, f := range m.Fields {
+		if f.IsRequired() || f.HasDefault() {
+			n++
+		}
+	}
+	return n <= 4
 }
 
 // HasDefaults reports whether some object fields are not zero at first.

@@ -5,6 +5,7 @@ package fbs
 import (
 	"slices"
 
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/schema"
 )
 
@@ -41,7 +42,7 @@ func (s *service) base() string { return capital(escape(s.Service.Name())) }
 // derive names the service and its methods.
 func (s *service) derive() {
 	base := s.base()
-	add := s.pkg.names.add
+	add := s.pkg.names.Add
 	s.names = serviceNames{
 		Handler: add(base + "Handler"), New: add("New" + base + "Service"), Unimplemented: add("Unimplemented" + base),
 		Objects: add(base + "Objects"), NewObjects: add("New" + base + "ObjectsService"),
@@ -51,18 +52,18 @@ func (s *service) derive() {
 	s.names.ClientType = add(string(toLower(base[0])) + base[1:] + "Client")
 	s.mocks = map[string]string{}
 	for _, suffix := range mockSuffixes {
-		s.mocks[suffix] = s.pkg.mocks.add("Mock" + base + suffix)
+		s.mocks[suffix] = s.pkg.mocks.Add("Mock" + base + suffix)
 	}
-	methods := scope{}
+	methods := gofile.Scope{}
 	for _, m := range s.Service.Methods() {
 		req, rep := s.tables(m)
 		s.Methods = append(s.Methods, &method{
-			Method: m, service: s, Name: methods.add(capital(m.Name())), Path: "/" + s.FullName() + "/" + m.Name(), Req: req, Rep: rep,
+			Method: m, service: s, Name: methods.Add(capital(m.Name())), Path: "/" + s.FullName() + "/" + m.Name(), Req: req, Rep: rep,
 		})
 	}
 	for _, m := range s.Methods { // when all have their names
 		if s.opts.Forms && m.Stream() == nil {
-			m.CallbackMethod = methods.add(m.Name + "Callback")
+			m.CallbackMethod = methods.Add(m.Name + "Callback")
 			m.Callback = add(base + m.CallbackMethod)
 		}
 	}

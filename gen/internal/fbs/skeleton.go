@@ -3,8 +3,10 @@ package fbs
 // Services as projects begin with them.
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 	"github.com/thrum-rpc/thrum/gen/internal/skeleton"
 	"github.com/thrum-rpc/thrum/schema"
 )
@@ -30,9 +32,9 @@ func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Ser
 
 // outside returns a file of the project, to ask for types as it has to write them.
 func (g *generator) outside(path string) *unit {
-	pkg := &goPackage{importPath: path, name: "main", names: scope{}, imports: make(map[*goPackage]bool)}
-	pkg.names.reserve(taken...)
-	pkg.names.reserve(skeleton.Taken()...)
+	pkg := &goPackage{importPath: path, name: "main", names: gofile.Scope{}, imports: make(map[*goPackage]bool)}
+	pkg.names.Reserve(taken...)
+	pkg.names.Reserve(skeleton.Taken()...)
 	return &unit{generator: g, pkg: pkg, imports: map[string]string{}}
 }
 
@@ -54,7 +56,7 @@ func (s *service) skeleton(outside *unit, names *skeleton.Names) *skeleton.Servi
 		s.mockSkeleton(out, outside)
 	}
 	all := skeleton.Imports(outside.imports) // of which each file takes what it uses
-	out.Handler, out.Client, out.Register = all, all, all
+	out.Handler, out.Client = all, all
 	return out
 }
 
@@ -141,18 +143,27 @@ func (u *unit) sampleField(f *field, depth int) (string, bool) {
 		return "&" + asSeen.ObjectT() + "{}", true
 	case kindUnion:
 		for _, member := range f.target().Fields {
-			of := u.qualified(member.owner.unit, member.names.Of)
 			switch member.Kind {
 			case kindString:
-				return of + `("")`, true
+				return u.sampleUnion(member, `""`), true
 			case kindStruct:
-				return of + "(&" + u.qualified(member.target().unit, member.target().Object) + "{})", true
+				return u.sampleUnion(member, "&"+u.qualified(member.target().unit, member.target().Object)+"{}"), true
 			}
 			if value, ok := u.sample(member.target(), depth+1); ok {
-				return of + "(" + value + ")", true
+				return u.sampleUnion(member, value), true
 			}
 		}
 		return "", false
 	}
 	return asSeen.Native() + "{}", true
+}
+
+// sampleUnion is a union that holds value, which is that member.
+func (u *unit) sampleUnion(member *field, value string) string {
+	union := member.owner
+	if of := member.names.Of; capital(of) == of {
+		return u.qualified(union.unit, of) + "(" + value + ")"
+	}
+	i := slices.IndexFunc(union.tag.Values, func(v enumValue) bool { return v.member == member })
+	return "&" + u.qualified(union.unit, union.Object) + "{Type: " + union.tag.Values[i].Number + ", Value: " + value + "}"
 }

@@ -3,6 +3,7 @@ package fbs
 // Types of the schema as types of Go.
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/thrum-rpc/thrum/schema"
@@ -196,7 +197,7 @@ func (f *field) IsBytes() bool {
 // PlainBytes reports whether its elements are bytes as Go knows them.
 func (f *field) PlainBytes() bool { return f.IsBytes() && !f.IsEnum() }
 
-func (f *field) flex() bool { return f.Annotations().Has("flexbuffer") && f.PlainBytes() }
+func (f *field) flex() bool { return f.Flex() && f.PlainBytes() }
 
 // HasFlex reports whether the bytes are a FlexBuffer, NestedT the root of the
 // buffer that they are, or "".
@@ -215,6 +216,19 @@ func (f *field) wide() bool {
 }
 func (f *field) Wide() bool { return f.wide() }
 func (f *field) Long() bool { return f.Type().Encoding() == schema.Vector64 }
+
+// hasWide reports whether f, or a file that it includes, has offsets of 64 bits.
+func hasWide(f *schema.File, seen map[*schema.File]bool) bool {
+	if seen[f] {
+		return false
+	}
+	seen[f] = true
+	return slices.ContainsFunc(f.Structs(), func(d *schema.StructDef) bool {
+		return slices.ContainsFunc(d.Fields(), func(f *schema.Field) bool {
+			return f.Type().Encoding() == schema.Offset64 || f.Type().Encoding() == schema.Vector64
+		})
+	}) || slices.ContainsFunc(f.Includes(), func(i schema.Include) bool { return hasWide(i.File, seen) })
+}
 
 // Shared reports whether strings are to be written once.
 func (f *field) Shared() bool { return f.Annotations().Has("shared") }

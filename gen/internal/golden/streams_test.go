@@ -54,7 +54,9 @@ func (notes) Add(ctx context.Context, s stream.ClientStreamingServer[streams.Not
 		if err != nil {
 			return err
 		}
-		sum.Total += int64(n.Number)
+		if sum.Total += int64(n.Number); sum.Total > 100 {
+			return &streams.Full{Limit: 100}
+		}
 	}
 }
 
@@ -62,7 +64,7 @@ func (notes) Last(_ context.Context, n *streams.Note) (*streams.Note, error) { r
 
 // A generated client works on a client of many addresses as it does on one of one.
 func TestAGeneratedClientStreamsOverACluster(t *testing.T) {
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(streams.NewNotesService(notes{})); err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestAGeneratedClientStreamsOverACluster(t *testing.T) {
 }
 
 func TestAGeneratedServiceStreams(t *testing.T) {
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(streams.NewNotesService(notes{})); err != nil {
 		t.Fatal(err)
 	}
@@ -151,10 +153,20 @@ func TestAGeneratedServiceStreams(t *testing.T) {
 		t.Errorf("got %v, %v", sum, err)
 	}
 
+	var e *rpc.ApplicationException
+	if add, err = c.Add(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := add.Send(ctx, &streams.Note{Number: 101}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := add.CloseAndRecv(ctx); !errors.As(err, &e) || e.Message != (&streams.Full{Limit: 100}).Error() {
+		t.Errorf("of a declared exception the client gets %v", err)
+	}
+
 	if n, err := c.Last(ctx, &streams.Note{Text: "z"}); err != nil || n.Text != "z" {
 		t.Errorf("the unary method: %v, %v", n, err)
 	}
-	var e *rpc.ApplicationException
 	if _, err := c.Name(ctx); !errors.As(err, &e) || e.Type != rpc.UnknownMethod {
 		t.Errorf("the method that is not served: %v", err)
 	}

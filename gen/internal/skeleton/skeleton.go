@@ -38,8 +38,8 @@ type Service struct {
 	NewMock   string // function that makes the mock, of tests; "" without
 	ClientOf  string // method of the mock that returns a client of it
 	Methods   []*Method
-	// What the expressions import: of the handler's file, of its test and the client, and for New.
-	Handler, Client, Register Imports
+	// What the expressions import: of the handler's file, and of its test and the client.
+	Handler, Client Imports
 }
 
 // Method is a method of a service.
@@ -99,7 +99,7 @@ func (p *Project) Files() ([]File, error) {
 	}{
 		{"main.go", "main.tmpl", p, []Imports{std("context", "errors", "flag", "log", "net", "os", "os/signal", "syscall", "time"), base}, true},
 		{"config.go", "config.tmpl", p, []Imports{std("encoding/json", "fmt", "os", "time"), base}, true},
-		{"services.go", "services.tmpl", p, append(p.all(func(s *Service) Imports { return s.Register }), base), false},
+		{"services.go", "services.tmpl", p, []Imports{base}, false},
 		{"server_test.go", "server_test.tmpl", p, []Imports{p.testImports(), base}, true},
 		{"cmd/client/main.go", "client.tmpl", p, append(p.all(func(s *Service) Imports { return s.Client }), std("context", "encoding/json", "flag", "fmt", "io", "log", "os", "time"), base), true},
 	}
@@ -109,7 +109,7 @@ func (p *Project) Files() ([]File, error) {
 			*Project
 			*Service
 		}{p, s}
-		handler, err := render("service.tmpl", one, s.Handler)
+		handler, err := render("service.tmpl", one, s.Handler, base)
 		if err != nil {
 			return nil, err
 		}

@@ -40,8 +40,8 @@ type run struct {
 	fault *diag.Fault
 
 	// expected is the number of bytes that what the containers around the value at
-	// hand have announced, and is still to come, takes at least.
-	expected int
+	// hand have announced, and is still to come, takes at least: more than an int of 32 bits may hold.
+	expected int64
 
 	spare  []*batch // not in use
 	window *Window  // or nil before its first use

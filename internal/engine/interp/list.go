@@ -23,15 +23,15 @@ func (d *run) capacity(i, n int, size uintptr) int {
 	if size == 0 {
 		return n
 	}
-	return max(1, min(n, (len(d.b)-i-d.expected)*amplification/int(size)))
+	return int(max(1, min(int64(n), (int64(len(d.b)-i)-d.expected)*amplification/int64(size))))
 }
 
 // least returns the bytes of input that a value of op takes at least.
-func (d *run) least(op *plan.Op) int {
+func (d *run) least(op *plan.Op) int64 {
 	if d.compact != 0 {
 		return 1
 	}
-	return max(1, int(op.Fixed))
+	return max(1, int64(op.Fixed))
 }
 
 // list reads a list or set into the slice at p.
@@ -158,7 +158,7 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 	}
 	all := d.batch(n)
 	least := d.least(elem)
-	d.expected += n * least
+	d.expected += int64(n) * least
 	rows := d.rows(elem.A, depth)
 	for k := 0; k < n; {
 		if k == len(v) {
@@ -169,7 +169,7 @@ func (d *run) pointers(elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		if rows != nil {
 			m += all.more(d, elem, v[k+1:])
 		}
-		d.expected -= m * least
+		d.expected -= int64(m) * least
 		if m > 1 {
 			i = d.row(d.prog.Procs[elem.A], rows, at, k, i, m, depth)
 		} else if i = d.structure(elem.A, at, i, depth); i < 0 {
@@ -198,7 +198,7 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		data, _ = mem.Slice(p)
 	}
 	least := d.least(elem)
-	d.expected += n * least
+	d.expected += int64(n) * least
 	var rows *Assist
 	if elem.Code == plan.Struct {
 		rows = d.rows(elem.A, depth)
@@ -214,7 +214,7 @@ func (d *run) elements(op, elem *plan.Op, p mem.Pointer, i, n, depth int) int {
 		if rows != nil {
 			m = have - k
 		}
-		d.expected -= m * least
+		d.expected -= int64(m) * least
 		if m > 1 {
 			i = d.row(d.prog.Procs[elem.A], rows, at, k, i, m, depth)
 		} else if i = d.value(elem, at, i, depth); i < 0 {
@@ -284,7 +284,7 @@ func (a *batch) next(d *run, op *plan.Op, i int) mem.Pointer {
 	slot := &d.slots[op.Slot]
 	if a.ready == 0 {
 		others := d.expected
-		d.expected -= a.left - 1 // the container's own, which are not others'
+		d.expected -= int64(a.left - 1) // the container's own, which are not others'
 		a.ready = d.capacity(i, a.left, slot.Size)
 		d.expected = others
 		if d.arena != nil {

@@ -151,7 +151,7 @@ func pair[K comparable, V any](k atom[K], v atom[V]) *cell {
 			m := makeMap[K, V](d, op.Slot, d.capacity(i, n, d.slots[op.Slot].Size))
 			keys, elems := d.batch(n), d.batch(n)
 			least := d.least(key) + d.least(elem)
-			d.expected += n * least
+			d.expected += int64(n) * least
 			for range n {
 				d.expected -= least
 				start := i
@@ -374,7 +374,7 @@ func (d *run) generic(op *plan.Op, p mem.Pointer, i, n, depth int) int {
 	slot := &d.slots[op.Slot]
 	filled := 0
 	room, least := d.capacity(i, n, slot.Size), d.least(key)+d.least(elem)
-	d.expected += n * least
+	d.expected += int64(n) * least
 	slot.Map.Generic.Fill(p, room, func(k, v mem.Pointer) bool {
 		if filled == n {
 			return false

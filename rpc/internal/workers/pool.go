@@ -66,6 +66,7 @@ type Pool struct {
 type Stats struct {
 	Submitted   uint64 // tasks taken by Submit
 	Refused     uint64 // tasks not taken, because the queue was full or the pool closed
+	Withdrawn   uint64 // tasks taken back by Withdraw
 	Run         uint64 // tasks that have ended
 	Broken      uint64 // of these, by a panic or runtime.Goexit
 	Started     uint64 // workers started; all but a few end when they are idle
@@ -120,6 +121,28 @@ func (p *Pool) Submit(priority int, tasks ...Task) (taken int) {
 	return taken
 }
 
+// Withdraw takes tasks that wait out of their queues, without running them: those of the first most of each priority for
+// which drop reports true. drop must not use the pool.
+func (p *Pool) Withdraw(most int, drop func(Task) bool) (tasks []Task) {
+	if p.Waiting() == 0 {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := range p.queues {
+		q := &p.queues[i]
+		if q.n == 0 {
+			continue
+		}
+		if tasks = q.withdraw(most, drop, tasks); q.n == 0 {
+			p.filled &^= 1 << i
+		}
+	}
+	p.waiting.Add(-int64(len(tasks)))
+	p.stats.Withdrawn += uint64(len(tasks))
+	return tasks
+}
+
 // Waiting returns how many tasks wait. It costs an atomic load, so that a task
 // can ask it: what a server writes at the end of a turn may as well wait while
 // more is to come.
@@ -145,7 +168,7 @@ func (p *Pool) Stats() Stats {
 	defer p.mu.Unlock()
 	s := p.stats
 	s.Waiting, s.Running, s.Workers = p.Waiting(), p.running(), p.live()
-	s.Run = s.Submitted - uint64(s.Waiting) - uint64(s.Running)
+	s.Run = s.Submitted - s.Withdrawn - uint64(s.Waiting) - uint64(s.Running)
 	return s
 }
 

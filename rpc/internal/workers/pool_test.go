@@ -240,6 +240,45 @@ func TestATaskThatBlocksDoesNotHoldUpTheNext(t *testing.T) {
 	}
 }
 
+func TestTasksThatAreWithdrawnAreNotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, Options{Workers: 1})
+		release := block(p, Normal, 1)
+		ran := 0
+		var marked [10]Task
+		for i := range marked {
+			marked[i] = &counted{&ran, i}
+			p.Submit(i%Priorities, marked[i])
+		}
+		even := func(task Task) bool { return task.(*counted).n%2 == 0 }
+		if got := p.Withdraw(1, even); !slices.Equal(got, []Task{marked[0], marked[2], marked[4]}) { // the first of each priority
+			t.Errorf("withdrew %v", got)
+		}
+		if got := p.Withdraw(100, even); !slices.Equal(got, []Task{marked[6], marked[8]}) {
+			t.Errorf("withdrew %v", got)
+		}
+		if n := len(p.Withdraw(100, even)); n != 0 || p.Waiting() != 5 {
+			t.Errorf("%d withdrawn again, %d wait", n, p.Waiting())
+		}
+		release()
+		synctest.Wait()
+		wantStats(t, p, "five withdrawn, and all others run", func(s Stats) bool {
+			return ran == 5 && s.Withdrawn == 5 && s.Run == 6 && s.Waiting == 0 && s.Submitted == 11
+		})
+		if p.Withdraw(100, even) != nil {
+			t.Error("something is withdrawn from empty queues")
+		}
+	})
+}
+
+// counted is a task that counts that it was run.
+type counted struct {
+	ran *int
+	n   int
+}
+
+func (c *counted) Run() { *c.ran++ }
+
 func TestShortTasksAreRunByFewWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,7 @@
 package workers
 
+import "slices"
+
 // This file holds the queue of one priority.
 
 // smallRing is the length that a ring starts with and may keep for good.
@@ -39,6 +41,28 @@ func (r *ring) pop() Task {
 	r.front++
 	r.n--
 	return task
+}
+
+// withdraw takes those of the first most tasks for which drop reports true, and appends them to out, in their order.
+func (r *ring) withdraw(most int, drop func(Task) bool, out []Task) []Task {
+	mask, start := uint(len(r.slots)-1), len(out)
+	most = min(most, r.n)
+	kept := most // tasks from here on stay
+	for i := most - 1; i >= 0; i-- {
+		slot := &r.slots[(r.front+uint(i))&mask]
+		task := *slot
+		*slot = nil
+		if drop(task) {
+			out = append(out, task)
+			continue
+		}
+		kept--
+		r.slots[(r.front+uint(kept))&mask] = task
+	}
+	r.front += uint(kept)
+	r.n -= kept
+	slices.Reverse(out[start:])
+	return out
 }
 
 // grow makes room for n tasks.

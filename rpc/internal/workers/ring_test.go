@@ -1,6 +1,7 @@
 package workers
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -16,7 +17,7 @@ func TestRingIsAQueue(t *testing.T) {
 		var want []Task
 		next := 0
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 4).Draw(t, "step") {
+			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0, 1:
 				var batch []Task
 				for range rapid.IntRange(1, 400).Draw(t, "pushed") {
@@ -37,6 +38,21 @@ func TestRingIsAQueue(t *testing.T) {
 				}
 			case 4:
 				r.shrink()
+			case 5:
+				most, by := rapid.IntRange(0, 500).Draw(t, "most"), rapid.IntRange(1, 3).Draw(t, "by")
+				drop := func(task Task) bool { return int(task.(numbered))%by == 0 }
+				var kept, dropped []Task
+				for i, task := range want {
+					if i < most && drop(task) {
+						dropped = append(dropped, task)
+					} else {
+						kept = append(kept, task)
+					}
+				}
+				if got := r.withdraw(most, drop, nil); !slices.Equal(got, dropped) {
+					t.Fatalf("withdrew %v, want %v", got, dropped)
+				}
+				want = kept
 			}
 			kept := 0
 			for _, task := range r.slots {

@@ -49,7 +49,7 @@ func ParseMetadata(h http.Header, l Limits) (Metadata, error) {
 	var m Metadata
 	pairs, bytes := 0, 0
 	for name, lines := range h {
-		if len(lines) == 0 || lines[0] == "" || isMechanical(name) {
+		if len(lines) == 0 || lines[0] == "" || IsMechanical(name) {
 			continue
 		}
 		value := lines[0]
@@ -88,7 +88,7 @@ func (m *Metadata) groups() func(yield func(string, *[]transport.Pair) bool) {
 // header: keys need the characters of a token, values must not hold control characters.
 func (m *Metadata) AppendTo(h http.Header) error {
 	for _, p := range m.Plain {
-		if isMechanical(http.CanonicalHeaderKey(p.Key)) {
+		if IsMechanical(http.CanonicalHeaderKey(p.Key)) {
 			return diag.NewFault(diag.InvalidValue, -1, fmt.Sprintf("the header field %q is not for metadata", p.Key))
 		}
 	}
@@ -110,8 +110,8 @@ func (m *Metadata) AppendTo(h http.Header) error {
 	return nil
 }
 
-// isMechanical tells whether a field speaks of the body or the connection.
-func isMechanical(name string) bool {
+// IsMechanical tells whether a field, by its canonical name, speaks of the body or the connection, and so is no metadata.
+func IsMechanical(name string) bool {
 	switch name {
 	case "Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date", "Expect",
 		"Host", "Keep-Alive", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "User-Agent":

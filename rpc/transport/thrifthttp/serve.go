@@ -82,12 +82,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if c != nil && r.TLS == nil {
 		r.TLS = c.tls
 	}
+	if r.Method == http.MethodPost && s.opt.GRPC != nil && isGRPC(r.Header) { // which costs less to see than what follows
+		s.opt.GRPC.ServeHTTP(w, r)
+		return
+	}
 	media := mediaType(r.Header)
 	switch {
 	case r.Method == http.MethodPost && media != "":
 		s.serveMessage(w, r, c, media)
-	case r.Method == http.MethodPost && s.opt.GRPC != nil && isGRPC(r.Header):
-		s.opt.GRPC.ServeHTTP(w, r)
 	case s.opt.Fallback != nil:
 		s.fallBack(w, r)
 	case r.Method != http.MethodPost:
@@ -103,7 +105,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, c *conn, m
 	control := http.NewResponseController(w)
 	in := &Request{Path: r.URL.Path, Header: r.Header, TLS: r.TLS, Proto: r.Proto}
 	if c != nil {
-		in.RemoteAddr, in.LocalAddr = c.RemoteAddr(), c.LocalAddr()
+		in.RemoteAddr, in.LocalAddr, in.Conn = c.RemoteAddr(), c.LocalAddr(), c.Conn
 	}
 	held := hold{server: s}
 	defer held.end()
@@ -161,7 +163,7 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request, control *ht
 	if s.opt.ReadTime > 0 {
 		control.SetReadDeadline(time.Now().Add(s.opt.ReadTime))
 	}
-	body, size := io.Reader(http.MaxBytesReader(w, r.Body, int64(s.opt.MaxBody))), r.ContentLength
+	body, size, limit := io.Reader(http.MaxBytesReader(w, r.Body, int64(s.opt.MaxBody))), r.ContentLength, s.opt.MaxBody
 	switch coding := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); coding {
 	case "", "identity":
 	case "gzip", "x-gzip":
@@ -173,13 +175,14 @@ func (s *Server) readMessage(w http.ResponseWriter, r *http.Request, control *ht
 		if err := unpacked.Reset(body); err != nil {
 			return bodyError(err, tooLarge)
 		}
-		body, size = unpacked, -1
+		body, size, limit = unpacked, -1, s.opt.MaxUnpacked
+		tooLarge.Detail = fmt.Sprintf("the message is larger than %d bytes, or holds more than %d", s.opt.MaxBody, limit)
 	default:
 		w.Header().Set("Accept-Encoding", "gzip")
 		return &StatusError{http.StatusUnsupportedMediaType, "the content coding may be gzip only"}
 	}
 	var err error
-	in.Message, in.Block, err = readBody(body, size, s.opt.MaxBody, &s.blocks, held.add)
+	in.Message, in.Block, err = readBody(body, size, limit, &s.blocks, held.add)
 	if err != nil {
 		return bodyError(err, tooLarge) // the deadline stands: net/http discards what is left of the body
 	}

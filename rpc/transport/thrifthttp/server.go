@@ -40,6 +40,7 @@ type Request struct {
 	LocalAddr  net.Addr
 	TLS        *tls.ConnectionState // nil outside TLS
 	Proto      string               // "HTTP/1.1" or "HTTP/2.0"
+	Conn       net.Conn             // as ServeConn took it; nil for requests of another server
 }
 
 // Reply is the answer to a message. An empty Message answers a oneway call.
@@ -61,19 +62,21 @@ type Options struct {
 	// other than 200, and why. It may be called from several goroutines at once.
 	Report func(r *http.Request, status int, reason error)
 
-	MaxBody    int           // bytes of a message, also when decompressed; default 16 MiB
-	MaxHeld    int64         // bytes of all messages at a time, those that are arriving and those in Exchange; default 256 MiB
-	MaxHeader  int           // bytes of header fields; default 64 KiB
-	MaxStreams int           // of one HTTP/2 connection; default 256
-	ReadTime   time.Duration // for a header to arrive, and then for a body; default a minute, negative: no limit
-	WriteTime  time.Duration // for a reply to leave; default a minute, negative: no limit
-	IdleTime   time.Duration // of a connection without requests; default: no limit
-	Logger     *slog.Logger  // of net/http's complaints; default: discarded
+	MaxBody     int           // bytes of a message; default 16 MiB
+	MaxUnpacked int           // bytes of a message that came compressed; default MaxBody
+	MaxHeld     int64         // bytes of all messages at a time, those that are arriving and those in Exchange; default 256 MiB
+	MaxHeader   int           // bytes of header fields; default 64 KiB
+	MaxStreams  int           // of one HTTP/2 connection; default 256
+	ReadTime    time.Duration // for a header to arrive, and then for a body; default a minute, negative: no limit
+	WriteTime   time.Duration // for a reply to leave; default a minute, negative: no limit
+	IdleTime    time.Duration // of a connection without requests; default: no limit
+	Logger      *slog.Logger  // of net/http's complaints; default: discarded
 }
 
 // complete sets what is zero to its default.
 func (o *Options) complete() {
 	o.MaxBody = orDefault(o.MaxBody, 16<<20)
+	o.MaxUnpacked = orDefault(o.MaxUnpacked, o.MaxBody)
 	o.MaxHeld = orDefault(o.MaxHeld, 256<<20)
 	o.MaxHeader = orDefault(o.MaxHeader, 64<<10)
 	o.MaxStreams = orDefault(o.MaxStreams, 256)
@@ -134,7 +137,7 @@ func New(o Options) *Server {
 // whatever its ALPN says.
 func (s *Server) ServeConn(c net.Conn, read []byte, state *tls.ConnectionState) {
 	held := &conn{Conn: c, read: slices.Clone(read), tls: state}
-	if s.opt.ReadTime > 0 && bytes.HasPrefix(read, []byte(preface[:3])) {
+	if s.opt.ReadTime > 0 && IsHTTP2(read) {
 		held.prefaceTime = s.opt.ReadTime
 	}
 	l := &oneConn{conn: held}
@@ -185,6 +188,9 @@ type conn struct {
 
 // preface is what a client says first in HTTP/2.
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// IsHTTP2 tells whether a client whose first bytes are b speaks HTTP/2 by prior knowledge.
+func IsHTTP2(b []byte) bool { return bytes.HasPrefix(b, []byte(preface[:3])) }
 
 // awaitPreface reads the whole preface in its time, which net/http does not
 // limit before Go 1.26. c.mu is held.

@@ -152,15 +152,17 @@ func TestBodiesWithoutLengthAndCompressedOnesAreRead(t *testing.T) {
 }
 
 func TestCompressionBombsAreRefused(t *testing.T) {
-	n := serve(t, thrifthttp.Options{MaxBody: 1 << 16}, false)
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	z.Write(make([]byte, 16<<20))
-	z.Close()
-	r := n.post(t, bytes.NewReader(packed.Bytes()), int64(packed.Len()))
-	r.Header.Set("Content-Encoding", "gzip")
-	reply, body := n.do(t, false, r)
-	wantProblem(t, reply, body, http.StatusRequestEntityTooLarge)
+	for _, o := range []thrifthttp.Options{{MaxBody: 1 << 16}, {MaxUnpacked: 1 << 16}} {
+		n := serve(t, o, false)
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		z.Write(make([]byte, 8<<20))
+		z.Close()
+		r := n.post(t, bytes.NewReader(packed.Bytes()), int64(packed.Len()))
+		r.Header.Set("Content-Encoding", "gzip")
+		reply, body := n.do(t, false, r)
+		wantProblem(t, reply, body, http.StatusRequestEntityTooLarge)
+	}
 }
 
 func TestMessagesHeldAreBounded(t *testing.T) {
@@ -191,8 +193,11 @@ func TestMessagesHeldAreBounded(t *testing.T) {
 	<-entered
 }
 
+// readTime is the time of a request whose body never comes. Its header must, so it is longer than a busy machine stands still.
+const readTime = 500 * time.Millisecond
+
 func TestSlowBodiesEndWithTheirTime(t *testing.T) {
-	n := serve(t, thrifthttp.Options{ReadTime: 50 * time.Millisecond}, false)
+	n := serve(t, thrifthttp.Options{ReadTime: readTime}, false)
 	both(t, func(t *testing.T, two bool) {
 		body, w := io.Pipe()
 		go w.Write([]byte("half of i"))
@@ -219,12 +224,12 @@ func TestSlowHeadersEndWithTheirTime(t *testing.T) {
 }
 
 func TestSlowExchangesOutliveTheTimeForReading(t *testing.T) {
-	n := serve(t, thrifthttp.Options{ReadTime: 30 * time.Millisecond, WriteTime: 30 * time.Millisecond,
+	n := serve(t, thrifthttp.Options{ReadTime: readTime, WriteTime: readTime,
 		Exchange: func(ctx context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
 			select {
 			case <-ctx.Done():
 				return thrifthttp.Reply{}, ctx.Err()
-			case <-time.After(200 * time.Millisecond):
+			case <-time.After(2 * readTime):
 				return echo(ctx, r)
 			}
 		}}, false)
@@ -349,7 +354,7 @@ func TestOtherRequestsGoToTheFallback(t *testing.T) {
 
 func TestSlowBodiesOfTheFallbackEndWithTheirTime(t *testing.T) {
 	ended := make(chan error, 1)
-	n := serve(t, thrifthttp.Options{ReadTime: 50 * time.Millisecond, Fallback: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	n := serve(t, thrifthttp.Options{ReadTime: readTime, Fallback: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, err := io.ReadAll(r.Body)
 		ended <- err
 	})}, false)

@@ -106,15 +106,14 @@ func (f *Frame) Parse(b []byte) error {
 	p := parser{b: b[:prefix.End], i: transport.PrefixSize}
 	f.Protocol = Protocol(p.u8())
 	f.Transforms = p.bytes(int(p.u8()))
-	for p.fault == nil && p.i < prefix.End {
+	for p.skipPadding() {
 		switch kind := p.u8(); kind {
-		case paddingBlock:
 		case stringsBlock:
 			f.Strings.n = int(p.u16())
-			f.Strings.b = p.block(f.Strings.n, func() { p.text(); p.text() })
+			f.Strings.b = p.texts(2*f.Strings.n, 0)
 		case intsBlock:
 			f.Ints.n = int(p.u16())
-			f.Ints.b = p.block(f.Ints.n, func() { p.u16(); p.text() })
+			f.Ints.b = p.texts(f.Ints.n, intSize)
 		case tokenBlock:
 			f.Token = p.text()
 		default:
@@ -129,7 +128,8 @@ func (f *Frame) Parse(b []byte) error {
 	return nil
 }
 
-// parser reads a header from the front; after a fault it yields zeros.
+// parser reads a header from the front; after a fault there is nothing more to
+// read, and it yields zeros.
 type parser struct {
 	b     []byte
 	i     int
@@ -140,44 +140,72 @@ func (p *parser) fail(code diag.Code, detail string) {
 	if p.fault == nil {
 		p.fault = diag.NewFault(code, p.i, detail)
 	}
+	p.b, p.i = nil, 0
 }
 
-func (p *parser) bytes(n int) []byte {
-	if p.fault == nil && n > len(p.b)-p.i {
-		p.fail(diag.UnexpectedEOF, "a value runs over the end of the header")
+// skipPadding steps over padding, and reports whether something stands behind it.
+func (p *parser) skipPadding() bool {
+	i := p.i // not in memory
+	for i < len(p.b) && p.b[i] == paddingBlock {
+		i++
 	}
-	if p.fault != nil {
+	p.i = i
+	return i < len(p.b)
+}
+
+func (p *parser) short() { p.fail(diag.UnexpectedEOF, "a value runs over the end of the header") }
+
+func (p *parser) bytes(n int) []byte {
+	if n > len(p.b)-p.i {
+		p.short()
 		return nil
 	}
 	p.i += n
 	return p.b[p.i-n : p.i : p.i]
 }
 
-func (p *parser) u8() uint8 {
-	if b := p.bytes(1); b != nil {
-		return b[0]
+func (p *parser) u8() (v uint8) {
+	if p.i < len(p.b) {
+		v = p.b[p.i]
+		p.i++
+	} else {
+		p.short()
 	}
-	return 0
+	return v
 }
 
-func (p *parser) u16() uint16 {
-	if b := p.bytes(2); b != nil {
-		return binary.BigEndian.Uint16(b)
+func (p *parser) u16() (v uint16) {
+	if p.i+2 <= len(p.b) {
+		v = binary.BigEndian.Uint16(p.b[p.i:])
+		p.i += 2
+	} else {
+		p.short()
 	}
-	return 0
+	return v
 }
 
 func (p *parser) text() []byte { return p.bytes(int(p.u16())) }
 
-// block steps over n entries and returns their bytes.
-func (p *parser) block(n int, entry func()) []byte {
-	start := p.i
+// intSize is the number of bytes of a key that is a number.
+const intSize = 2
+
+// texts steps over n texts with size bytes before each, and returns the bytes of all.
+func (p *parser) texts(n, size int) []byte {
+	start, i := p.i, p.i
 	for range n {
-		if entry(); p.fault != nil {
-			return nil
+		at := i + size
+		if at+2 <= len(p.b) {
+			if i = at + 2 + int(binary.BigEndian.Uint16(p.b[at:])); i <= len(p.b) {
+				continue
+			}
+			at += 2
 		}
+		p.i = min(at, len(p.b))
+		p.short()
+		return nil
 	}
-	return p.b[start:p.i]
+	p.i = i
+	return p.b[start:i]
 }
 
 // StringPairs are headers with string keys as they stand in a frame, whose
@@ -236,10 +264,13 @@ func (s IntPairs) All() iter.Seq2[IntKey, []byte] {
 
 // Get returns the value of the last pair with that key.
 func (s IntPairs) Get(key IntKey) (value []byte, ok bool) {
-	for k, v := range s.All() {
-		if k == key {
-			value, ok = v, true
+	b := s.b
+	for range s.n {
+		end := intSize + 2 + int(binary.BigEndian.Uint16(b[intSize:]))
+		if IntKey(binary.BigEndian.Uint16(b)) == key {
+			value, ok = b[intSize+2:end:end], true
 		}
+		b = b[end:]
 	}
 	return value, ok
 }

@@ -56,6 +56,9 @@ const lingerTime = 250 * time.Millisecond
 // ErrClosing is why no stream can be opened on a connection that is being left.
 var ErrClosing = errors.New("ttstream: the connection is being closed")
 
+// ErrIdle is why a connection ends that has had no stream for Options.IdleTimeout.
+var ErrIdle = errors.New("ttstream: no stream")
+
 // ErrTooManyStreams is why no stream can be opened beyond Options.MaxStreams.
 var ErrTooManyStreams = errors.New("ttstream: too many streams on the connection")
 

@@ -228,8 +228,7 @@ func TestAConnectionWithoutStreamsMayEnd(t *testing.T) {
 	o := options(stream.Server)
 	o.IdleTimeout = 5 * time.Millisecond
 	p := serve(t, o)
-	var timeout net.Error
-	if err := <-p.served; !errors.As(err, &timeout) || !timeout.Timeout() {
+	if err := <-p.served; !errors.Is(err, ttstream.ErrIdle) {
 		t.Errorf("got %v", err)
 	}
 }

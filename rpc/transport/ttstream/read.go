@@ -86,7 +86,7 @@ func (c *Conn) more(want int) error {
 			case partial || !errors.As(err, &timeout) || !timeout.Timeout():
 				return err
 			case c.Streams() == 0:
-				return fmt.Errorf("no stream for %v: %w", limit, err)
+				return fmt.Errorf("%w for %v", ErrIdle, limit)
 			}
 			break
 		}

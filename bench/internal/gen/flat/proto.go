@@ -100,7 +100,7 @@ func reflected[T any](p *T, info *protoimpl.MessageInfo) protoreflect.Message {
 }
 
 // fillEntries sets a map, which is made once, to the entries.
-func fillEntries(m map[string]int32, entries []*Entry) map[string]int32 {
+func fillEntries(m map[string]int32, entries []*EntryT) map[string]int32 {
 	if m == nil {
 		m = make(map[string]int32, len(entries))
 	}

@@ -41,7 +41,7 @@ func Bind(info *serviceinfo.ServiceInfo, service *rpc.Service) (*serviceinfo.Ser
 
 // serve returns a client of a server that has the service.
 func serve(service *rpc.Service) (rpc.Caller, error) {
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler))) // some calls fail as they should
+	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)) // some calls fail as they should
 	if err := s.Register(service); err != nil {
 		return nil, err
 	}

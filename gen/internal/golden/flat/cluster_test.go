@@ -16,7 +16,7 @@ import (
 func TestGeneratedClientsCallClusters(t *testing.T) {
 	var hosts []string
 	for range 2 {
-		server := rpc.NewServer()
+		server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 		if err := server.Register(shop.NewOrdersObjectsService(objects{})); err != nil {
 			t.Fatal(err)
 		}

@@ -246,7 +246,7 @@ func google(b *flatbuf.Builder) []byte {
 
 func TestGooglesNamesMakeTheSameMessages(t *testing.T) {
 	msg := google(new(flatbuf.Builder))
-	if err := kinds.VerifierOfKinds().With(flatbuf.FileIdentifier(kinds.KindsIdentifier)).VerifySizePrefixed(msg); err != nil {
+	if err := kinds.VerifierOfKinds().With(flatbuf.FileIdentifier(kinds.KindsIdentifier)).VerifySizePrefixed64(msg); err != nil {
 		t.Fatal(err)
 	}
 	k := kinds.GetSizePrefixedRootAsKinds(msg, 0).UnPack()

@@ -20,7 +20,7 @@ import (
 // dialService serves a service and returns a client's connection to it.
 func dialService(t *testing.T, s *rpc.Service) rpc.MessageCaller {
 	t.Helper()
-	server := rpc.NewServer()
+	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
 	if err := server.Register(s); err != nil {
 		t.Fatal(err)
 	}

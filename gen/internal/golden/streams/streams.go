@@ -58,6 +58,29 @@ func (p *Sum) String() string {
 	return fmt.Sprintf("Sum(%+v)", *p)
 }
 
+type Full struct {
+	Limit int32 `thrift:"limit,1" frugal:"1,default,i32" json:"limit"`
+}
+
+// NewFull returns a new Full with its defaults.
+func NewFull() *Full {
+	return new(Full)
+}
+
+func (p *Full) GetLimit() (v int32) {
+	return p.Limit
+}
+
+func (p *Full) String() string {
+	if p == nil {
+		return "<nil>"
+	}
+	return fmt.Sprintf("Full(%+v)", *p)
+}
+
+// Error makes a *Full an error.
+func (p *Full) Error() string { return p.String() }
+
 type Base interface {
 	Echo(ctx context.Context, stream stream.BidiStreamingServer[Note, Note]) (err error)
 }
@@ -108,6 +131,7 @@ type Notes interface {
 
 	Count(ctx context.Context, req *Note, stream stream.ServerStreamingServer[Note]) (err error)
 
+	// Streams carry no exceptions: of Full clients get the text.
 	Add(ctx context.Context, stream stream.ClientStreamingServer[Note, Sum]) (err error)
 
 	Last(ctx context.Context, note *Note) (r *Note, err error)
@@ -144,6 +168,7 @@ func (c *NotesClient) Count(ctx context.Context, req *Note) (stream.ServerStream
 	return rpc.OpenServerStream[Note, Note](ctx, c.caller, "Notes", "count", req)
 }
 
+// Streams carry no exceptions: of Full clients get the text.
 func (c *NotesClient) Add(ctx context.Context) (stream.ClientStreamingClient[Note, Sum], error) {
 	return rpc.OpenClientStream[Note, Sum](ctx, c.caller, "Notes", "add")
 }

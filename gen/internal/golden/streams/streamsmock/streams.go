@@ -92,6 +92,7 @@ func (h *MockNotes) Count(ctx context.Context, req *streams.Note, stream stream.
 	return h.CountFunc(ctx, req, stream)
 }
 
+// Streams carry no exceptions: of Full clients get the text.
 func (h *MockNotes) Add(ctx context.Context, stream stream.ClientStreamingServer[streams.Note, streams.Sum]) (err error) {
 	h.AddCalls.Record(struct{}{})
 	if h.AddFunc == nil {

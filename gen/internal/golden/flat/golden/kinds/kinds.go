@@ -939,14 +939,14 @@ func FinishStatBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsStat is GetRootAsStat for a buffer with its size before it.
+// GetSizePrefixedRootAsStat is GetRootAsStat for a buffer with its size before it, in 64 bits as in C++.
 func GetSizePrefixedRootAsStat(buf []byte, offset flatbuf.UOffsetT) *Stat {
-	return GetRootAsStat(buf, offset+flatbuf.SizeUint32)
+	return GetRootAsStat(buf, offset+flatbuf.SizeUint64)
 }
 
 // FinishSizePrefixedStatBuffer is FinishStatBuffer with the size before the buffer.
 func FinishSizePrefixedStatBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
-	builder.FinishSizePrefixed(offset)
+	builder.FinishSizePrefixed64(offset)
 }
 
 // Init makes rcv the table at buf[i:].
@@ -980,11 +980,7 @@ func (rcv *Stat) Name() []byte {
 }
 
 func (rcv *Stat) Count() int64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(6))
-	if o != 0 {
-		return rcv._tab.GetInt64(o + rcv._tab.Pos)
-	}
-	return 7
+	return rcv._tab.GetInt64Slot(6, 7)
 }
 
 func (rcv *Stat) MutateCount(n int64) bool {
@@ -1096,6 +1092,9 @@ func (rcv *Stat) UnPackIn(u *flatbuf.Unpacking, t *StatT) {
 	u.Leave()
 }
 
+// shapeOfStat is a Stat with all its fields.
+var shapeOfStat = &flatbuf.TableShape{Size: 16, Align: 8, Vtable: "\b\x00\x10\x00\f\x00\x04\x00"}
+
 // StatBuilder gathers the fields of a Stat; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type StatBuilder struct {
@@ -1106,15 +1105,7 @@ type StatBuilder struct {
 
 // NewStatBuilder begins a Stat with its required fields.
 func NewStatBuilder(builder *flatbuf.Builder, name flatbuf.Ref[string]) *StatBuilder {
-	return new(StatBuilder).begin(builder, name)
-}
-
-// begin is apart from NewStatBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *StatBuilder) begin(builder *flatbuf.Builder, name flatbuf.Ref[string]) *StatBuilder {
-	m.b = builder
-	m.f0 = name
-	m.f1 = 7
-	return m
+	return &StatBuilder{b: builder, f0: name, f1: 7}
 }
 
 func (m *StatBuilder) Count(v int64) *StatBuilder {
@@ -1124,6 +1115,14 @@ func (m *StatBuilder) Count(v int64) *StatBuilder {
 
 // End writes the table and returns its offset.
 func (m *StatBuilder) End() flatbuf.Ref[Stat] {
+	if m.f1 != 7 &&
+		m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfStat)
+		p := (*[16]byte)(t)
+		flatbuf.WriteInt64(p[4:], m.f1)
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f0))
+		return flatbuf.Ref[Stat](m.b.EndFullTable(shapeOfStat, off))
+	}
 	t, vt := m.b.StartTable(2, 12, 8)
 	at := 4
 	at = m.put0(t, vt, at)
@@ -1163,14 +1162,14 @@ func FinishRankedBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsRanked is GetRootAsRanked for a buffer with its size before it.
+// GetSizePrefixedRootAsRanked is GetRootAsRanked for a buffer with its size before it, in 64 bits as in C++.
 func GetSizePrefixedRootAsRanked(buf []byte, offset flatbuf.UOffsetT) *Ranked {
-	return GetRootAsRanked(buf, offset+flatbuf.SizeUint32)
+	return GetRootAsRanked(buf, offset+flatbuf.SizeUint64)
 }
 
 // FinishSizePrefixedRankedBuffer is FinishRankedBuffer with the size before the buffer.
 func FinishSizePrefixedRankedBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
-	builder.FinishSizePrefixed(offset)
+	builder.FinishSizePrefixed64(offset)
 }
 
 // Init makes rcv the table at buf[i:].
@@ -1196,11 +1195,7 @@ func VerifyRanked(buf []byte) error {
 }
 
 func (rcv *Ranked) Level() Level {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return Level(rcv._tab.GetInt16(o + rcv._tab.Pos))
-	}
-	return 0
+	return Level(rcv._tab.GetInt16Slot(4, 0))
 }
 
 func (rcv *Ranked) MutateLevel(n Level) bool {
@@ -1323,6 +1318,9 @@ func (rcv *Ranked) UnPackIn(u *flatbuf.Unpacking, t *RankedT) {
 	u.Leave()
 }
 
+// shapeOfRanked is a Ranked with all its fields.
+var shapeOfRanked = &flatbuf.TableShape{Size: 14, Align: 4, Vtable: "\b\x00\x0e\x00\f\x00\x04\x00"}
+
 // RankedBuilder gathers the fields of a Ranked; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type RankedBuilder struct {
@@ -1333,13 +1331,7 @@ type RankedBuilder struct {
 
 // NewRankedBuilder begins a Ranked.
 func NewRankedBuilder(builder *flatbuf.Builder) *RankedBuilder {
-	return new(RankedBuilder).begin(builder)
-}
-
-// begin is apart from NewRankedBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *RankedBuilder) begin(builder *flatbuf.Builder) *RankedBuilder {
-	m.b = builder
-	return m
+	return &RankedBuilder{b: builder}
 }
 
 func (m *RankedBuilder) Level(v Level) *RankedBuilder {
@@ -1354,6 +1346,14 @@ func (m *RankedBuilder) Place(v *PointT) *RankedBuilder {
 
 // End writes the table and returns its offset.
 func (m *RankedBuilder) End() flatbuf.Ref[Ranked] {
+	if m.f1 != nil &&
+		m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfRanked)
+		p := (*[14]byte)(t)
+		m.f1.Put(p[4:])
+		flatbuf.WriteInt16(p[12:], int16(m.f0))
+		return flatbuf.Ref[Ranked](m.b.EndFullTable(shapeOfRanked, off))
+	}
 	t, vt := m.b.StartTable(2, 10, 4)
 	at := 4
 	refs := at
@@ -1389,14 +1389,14 @@ func FinishBoxedBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsBoxed is GetRootAsBoxed for a buffer with its size before it.
+// GetSizePrefixedRootAsBoxed is GetRootAsBoxed for a buffer with its size before it, in 64 bits as in C++.
 func GetSizePrefixedRootAsBoxed(buf []byte, offset flatbuf.UOffsetT) *Boxed {
-	return GetRootAsBoxed(buf, offset+flatbuf.SizeUint32)
+	return GetRootAsBoxed(buf, offset+flatbuf.SizeUint64)
 }
 
 // FinishSizePrefixedBoxedBuffer is FinishBoxedBuffer with the size before the buffer.
 func FinishSizePrefixedBoxedBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
-	builder.FinishSizePrefixed(offset)
+	builder.FinishSizePrefixed64(offset)
 }
 
 // Init makes rcv the table at buf[i:].
@@ -1547,6 +1547,9 @@ func (rcv *Boxed) UnPackIn(u *flatbuf.Unpacking, t *BoxedT) {
 	u.Leave()
 }
 
+// shapeOfBoxed is a Boxed with all its fields.
+var shapeOfBoxed = &flatbuf.TableShape{Size: 14, Align: 4, Vtable: "\b\x00\x0e\x00\b\x00\x04\x00"}
+
 // BoxedBuilder gathers the fields of a Boxed; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type BoxedBuilder struct {
@@ -1557,13 +1560,7 @@ type BoxedBuilder struct {
 
 // NewBoxedBuilder begins a Boxed.
 func NewBoxedBuilder(builder *flatbuf.Builder) *BoxedBuilder {
-	return new(BoxedBuilder).begin(builder)
-}
-
-// begin is apart from NewBoxedBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *BoxedBuilder) begin(builder *flatbuf.Builder) *BoxedBuilder {
-	m.b = builder
-	return m
+	return &BoxedBuilder{b: builder}
 }
 
 func (m *BoxedBuilder) Box(v *BoxT) *BoxedBuilder {
@@ -1578,6 +1575,14 @@ func (m *BoxedBuilder) Note(v flatbuf.Ref[string]) *BoxedBuilder {
 
 // End writes the table and returns its offset.
 func (m *BoxedBuilder) End() flatbuf.Ref[Boxed] {
+	if m.f1 != 0 &&
+		m.f0 != nil {
+		t, off := m.b.StartFullTable(shapeOfBoxed)
+		p := (*[14]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f1))
+		m.f0.Put(p[8:])
+		return flatbuf.Ref[Boxed](m.b.EndFullTable(shapeOfBoxed, off))
+	}
 	t, vt := m.b.StartTable(2, 10, 4)
 	at := 4
 	refs := at
@@ -1618,14 +1623,14 @@ func FinishFlagBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsFlag is GetRootAsFlag for a buffer with its size before it.
+// GetSizePrefixedRootAsFlag is GetRootAsFlag for a buffer with its size before it, in 64 bits as in C++.
 func GetSizePrefixedRootAsFlag(buf []byte, offset flatbuf.UOffsetT) *Flag {
-	return GetRootAsFlag(buf, offset+flatbuf.SizeUint32)
+	return GetRootAsFlag(buf, offset+flatbuf.SizeUint64)
 }
 
 // FinishSizePrefixedFlagBuffer is FinishFlagBuffer with the size before the buffer.
 func FinishSizePrefixedFlagBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
-	builder.FinishSizePrefixed(offset)
+	builder.FinishSizePrefixed64(offset)
 }
 
 // Init makes rcv the table at buf[i:].
@@ -1651,11 +1656,7 @@ func VerifyFlag(buf []byte) error {
 }
 
 func (rcv *Flag) On() bool {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetBool(o + rcv._tab.Pos)
-	}
-	return false
+	return rcv._tab.GetBoolSlot(4, false)
 }
 
 func (rcv *Flag) MutateOn(n bool) bool {
@@ -1758,6 +1759,9 @@ func (rcv *Flag) UnPackIn(u *flatbuf.Unpacking, t *FlagT) {
 	u.Leave()
 }
 
+// shapeOfFlag is a Flag with all its fields.
+var shapeOfFlag = &flatbuf.TableShape{Size: 5, Align: 4, Vtable: "\x06\x00\x05\x00\x04\x00"}
+
 // FlagBuilder gathers the fields of a Flag; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type FlagBuilder struct {
@@ -1767,13 +1771,7 @@ type FlagBuilder struct {
 
 // NewFlagBuilder begins a Flag.
 func NewFlagBuilder(builder *flatbuf.Builder) *FlagBuilder {
-	return new(FlagBuilder).begin(builder)
-}
-
-// begin is apart from NewFlagBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *FlagBuilder) begin(builder *flatbuf.Builder) *FlagBuilder {
-	m.b = builder
-	return m
+	return &FlagBuilder{b: builder}
 }
 
 func (m *FlagBuilder) On(v bool) *FlagBuilder {
@@ -1783,6 +1781,12 @@ func (m *FlagBuilder) On(v bool) *FlagBuilder {
 
 // End writes the table and returns its offset.
 func (m *FlagBuilder) End() flatbuf.Ref[Flag] {
+	if m.f0 {
+		t, off := m.b.StartFullTable(shapeOfFlag)
+		p := (*[5]byte)(t)
+		flatbuf.WriteBool(p[4:], m.f0)
+		return flatbuf.Ref[Flag](m.b.EndFullTable(shapeOfFlag, off))
+	}
 	t, vt := m.b.StartTable(1, 1, 4)
 	at := 4
 	refs := at
@@ -1823,19 +1827,19 @@ func KindsBufferHasIdentifier(buf []byte) bool {
 	return flatbuf.BufferHasIdentifier(buf, KindsIdentifier)
 }
 
-// GetSizePrefixedRootAsKinds is GetRootAsKinds for a buffer with its size before it.
+// GetSizePrefixedRootAsKinds is GetRootAsKinds for a buffer with its size before it, in 64 bits as in C++.
 func GetSizePrefixedRootAsKinds(buf []byte, offset flatbuf.UOffsetT) *Kinds {
-	return GetRootAsKinds(buf, offset+flatbuf.SizeUint32)
+	return GetRootAsKinds(buf, offset+flatbuf.SizeUint64)
 }
 
 // FinishSizePrefixedKindsBuffer is FinishKindsBuffer with the size before the buffer.
 func FinishSizePrefixedKindsBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
-	builder.FinishSizePrefixedWithFileIdentifier(offset, []byte(KindsIdentifier))
+	builder.FinishSizePrefixed64WithFileIdentifier(offset, []byte(KindsIdentifier))
 }
 
 // SizePrefixedKindsBufferHasIdentifier is KindsBufferHasIdentifier for a buffer with its size before it.
 func SizePrefixedKindsBufferHasIdentifier(buf []byte) bool {
-	return flatbuf.SizePrefixedBufferHasIdentifier(buf, KindsIdentifier)
+	return flatbuf.SizePrefixed64BufferHasIdentifier(buf, KindsIdentifier)
 }
 
 // Init makes rcv the table at buf[i:].
@@ -1862,11 +1866,7 @@ func VerifyKinds(buf []byte) error {
 
 // The first field.
 func (rcv *Kinds) ABool() bool {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetBool(o + rcv._tab.Pos)
-	}
-	return false
+	return rcv._tab.GetBoolSlot(4, false)
 }
 
 func (rcv *Kinds) MutateABool(n bool) bool {
@@ -1874,11 +1874,7 @@ func (rcv *Kinds) MutateABool(n bool) bool {
 }
 
 func (rcv *Kinds) AByte() int8 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(6))
-	if o != 0 {
-		return rcv._tab.GetInt8(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt8Slot(6, 0)
 }
 
 func (rcv *Kinds) MutateAByte(n int8) bool {
@@ -1886,11 +1882,7 @@ func (rcv *Kinds) MutateAByte(n int8) bool {
 }
 
 func (rcv *Kinds) AUbyte() byte {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(8))
-	if o != 0 {
-		return rcv._tab.GetByte(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetByteSlot(8, 0)
 }
 
 func (rcv *Kinds) MutateAUbyte(n byte) bool {
@@ -1898,11 +1890,7 @@ func (rcv *Kinds) MutateAUbyte(n byte) bool {
 }
 
 func (rcv *Kinds) AShort() int16 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(10))
-	if o != 0 {
-		return rcv._tab.GetInt16(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt16Slot(10, 0)
 }
 
 func (rcv *Kinds) MutateAShort(n int16) bool {
@@ -1910,11 +1898,7 @@ func (rcv *Kinds) MutateAShort(n int16) bool {
 }
 
 func (rcv *Kinds) AUshort() uint16 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(12))
-	if o != 0 {
-		return rcv._tab.GetUint16(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetUint16Slot(12, 0)
 }
 
 func (rcv *Kinds) MutateAUshort(n uint16) bool {
@@ -1922,11 +1906,7 @@ func (rcv *Kinds) MutateAUshort(n uint16) bool {
 }
 
 func (rcv *Kinds) AnInt() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(14))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(14, 0)
 }
 
 func (rcv *Kinds) MutateAnInt(n int32) bool {
@@ -1934,11 +1914,7 @@ func (rcv *Kinds) MutateAnInt(n int32) bool {
 }
 
 func (rcv *Kinds) AUint() uint32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(16))
-	if o != 0 {
-		return rcv._tab.GetUint32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetUint32Slot(16, 0)
 }
 
 func (rcv *Kinds) MutateAUint(n uint32) bool {
@@ -1946,11 +1922,7 @@ func (rcv *Kinds) MutateAUint(n uint32) bool {
 }
 
 func (rcv *Kinds) ALong() int64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(18))
-	if o != 0 {
-		return rcv._tab.GetInt64(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt64Slot(18, 0)
 }
 
 func (rcv *Kinds) MutateALong(n int64) bool {
@@ -1958,11 +1930,7 @@ func (rcv *Kinds) MutateALong(n int64) bool {
 }
 
 func (rcv *Kinds) AUlong() uint64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(20))
-	if o != 0 {
-		return rcv._tab.GetUint64(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetUint64Slot(20, 0)
 }
 
 func (rcv *Kinds) MutateAUlong(n uint64) bool {
@@ -1970,11 +1938,7 @@ func (rcv *Kinds) MutateAUlong(n uint64) bool {
 }
 
 func (rcv *Kinds) AFloat() float32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(22))
-	if o != 0 {
-		return rcv._tab.GetFloat32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetFloat32Slot(22, 0)
 }
 
 func (rcv *Kinds) MutateAFloat(n float32) bool {
@@ -1982,11 +1946,7 @@ func (rcv *Kinds) MutateAFloat(n float32) bool {
 }
 
 func (rcv *Kinds) ADouble() float64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(24))
-	if o != 0 {
-		return rcv._tab.GetFloat64(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetFloat64Slot(24, 0)
 }
 
 func (rcv *Kinds) MutateADouble(n float64) bool {
@@ -1994,11 +1954,7 @@ func (rcv *Kinds) MutateADouble(n float64) bool {
 }
 
 func (rcv *Kinds) DBool() bool {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(26))
-	if o != 0 {
-		return rcv._tab.GetBool(o + rcv._tab.Pos)
-	}
-	return true
+	return rcv._tab.GetBoolSlot(26, true)
 }
 
 func (rcv *Kinds) MutateDBool(n bool) bool {
@@ -2006,11 +1962,7 @@ func (rcv *Kinds) MutateDBool(n bool) bool {
 }
 
 func (rcv *Kinds) DByte() int8 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(28))
-	if o != 0 {
-		return rcv._tab.GetInt8(o + rcv._tab.Pos)
-	}
-	return -3
+	return rcv._tab.GetInt8Slot(28, -3)
 }
 
 func (rcv *Kinds) MutateDByte(n int8) bool {
@@ -2018,11 +1970,7 @@ func (rcv *Kinds) MutateDByte(n int8) bool {
 }
 
 func (rcv *Kinds) DInt() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(30))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 42
+	return rcv._tab.GetInt32Slot(30, 42)
 }
 
 func (rcv *Kinds) MutateDInt(n int32) bool {
@@ -2030,11 +1978,7 @@ func (rcv *Kinds) MutateDInt(n int32) bool {
 }
 
 func (rcv *Kinds) DUlong() uint64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(32))
-	if o != 0 {
-		return rcv._tab.GetUint64(o + rcv._tab.Pos)
-	}
-	return 18446744073709551615
+	return rcv._tab.GetUint64Slot(32, 18446744073709551615)
 }
 
 func (rcv *Kinds) MutateDUlong(n uint64) bool {
@@ -2042,11 +1986,7 @@ func (rcv *Kinds) MutateDUlong(n uint64) bool {
 }
 
 func (rcv *Kinds) DFloat() float32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(34))
-	if o != 0 {
-		return rcv._tab.GetFloat32(o + rcv._tab.Pos)
-	}
-	return 2.5
+	return rcv._tab.GetFloat32Slot(34, 2.5)
 }
 
 func (rcv *Kinds) MutateDFloat(n float32) bool {
@@ -2054,11 +1994,7 @@ func (rcv *Kinds) MutateDFloat(n float32) bool {
 }
 
 func (rcv *Kinds) DNan() float64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(36))
-	if o != 0 {
-		return rcv._tab.GetFloat64(o + rcv._tab.Pos)
-	}
-	return float64(math.NaN())
+	return rcv._tab.GetFloat64Slot(36, float64(math.NaN()))
 }
 
 func (rcv *Kinds) MutateDNan(n float64) bool {
@@ -2066,11 +2002,7 @@ func (rcv *Kinds) MutateDNan(n float64) bool {
 }
 
 func (rcv *Kinds) DInf() float32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(38))
-	if o != 0 {
-		return rcv._tab.GetFloat32(o + rcv._tab.Pos)
-	}
-	return float32(math.Inf(-1))
+	return rcv._tab.GetFloat32Slot(38, float32(math.Inf(-1)))
 }
 
 func (rcv *Kinds) MutateDInf(n float32) bool {
@@ -2078,11 +2010,7 @@ func (rcv *Kinds) MutateDInf(n float32) bool {
 }
 
 func (rcv *Kinds) DLevel() Level {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(40))
-	if o != 0 {
-		return Level(rcv._tab.GetInt16(o + rcv._tab.Pos))
-	}
-	return 5
+	return Level(rcv._tab.GetInt16Slot(40, 5))
 }
 
 func (rcv *Kinds) MutateDLevel(n Level) bool {
@@ -2090,11 +2018,7 @@ func (rcv *Kinds) MutateDLevel(n Level) bool {
 }
 
 func (rcv *Kinds) DColor() Color {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(42))
-	if o != 0 {
-		return Color(rcv._tab.GetByte(o + rcv._tab.Pos))
-	}
-	return 8
+	return Color(rcv._tab.GetByteSlot(42, 8))
 }
 
 func (rcv *Kinds) MutateDColor(n Color) bool {
@@ -2102,11 +2026,7 @@ func (rcv *Kinds) MutateDColor(n Color) bool {
 }
 
 func (rcv *Kinds) DBig() Big {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(44))
-	if o != 0 {
-		return Big(rcv._tab.GetUint64(o + rcv._tab.Pos))
-	}
-	return 18446744073709551615
+	return Big(rcv._tab.GetUint64Slot(44, 18446744073709551615))
 }
 
 func (rcv *Kinds) MutateDBig(n Big) bool {
@@ -2179,11 +2099,7 @@ func (rcv *Kinds) MutateOZero(n byte) bool {
 }
 
 func (rcv *Kinds) Color() Color {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(56))
-	if o != 0 {
-		return Color(rcv._tab.GetByte(o + rcv._tab.Pos))
-	}
-	return 0
+	return Color(rcv._tab.GetByteSlot(56, 0))
 }
 
 func (rcv *Kinds) MutateColor(n Color) bool {
@@ -2191,11 +2107,7 @@ func (rcv *Kinds) MutateColor(n Color) bool {
 }
 
 func (rcv *Kinds) Level() Level {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(58))
-	if o != 0 {
-		return Level(rcv._tab.GetInt16(o + rcv._tab.Pos))
-	}
-	return 0
+	return Level(rcv._tab.GetInt16Slot(58, 0))
 }
 
 func (rcv *Kinds) MutateLevel(n Level) bool {
@@ -2424,11 +2336,7 @@ func (rcv *Kinds) FlagsLength() int {
 }
 
 func (rcv *Kinds) ShapeType() Shape {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(86))
-	if o != 0 {
-		return Shape(rcv._tab.GetByte(o + rcv._tab.Pos))
-	}
-	return 0
+	return Shape(rcv._tab.GetByteSlot(86, 0))
 }
 
 func (rcv *Kinds) MutateShapeType(n Shape) bool {
@@ -3095,11 +3003,7 @@ func (rcv *Kinds) LongPointsLength() int {
 }
 
 func (rcv *Kinds) Last() byte {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(142))
-	if o != 0 {
-		return rcv._tab.GetByte(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetByteSlot(142, 0)
 }
 
 func (rcv *Kinds) MutateLast(n byte) bool {
@@ -3669,48 +3573,16 @@ func (t *KindsT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	m.f35 = flatbuf.Ref[Stat](t.Stat.Pack(builder))
 	m.f36 = flatbuf.Ref[Kinds](t.Self.Pack(builder))
 	if t.Stats != nil {
-		refs := builder.PushOffsets(len(t.Stats))
-		for j, x := range t.Stats {
-			if x == nil {
-				x = new(StatT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f37 = flatbuf.Ref[[]Stat](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Stats))
+		m.f37 = flatbuf.PackTables[Stat](builder, t.Stats, (*StatT).Pack)
 	}
 	if t.Ranked != nil {
-		refs := builder.PushOffsets(len(t.Ranked))
-		for j, x := range t.Ranked {
-			if x == nil {
-				x = new(RankedT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f38 = flatbuf.Ref[[]Ranked](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Ranked))
+		m.f38 = flatbuf.PackTables[Ranked](builder, t.Ranked, (*RankedT).Pack)
 	}
 	if t.Boxed != nil {
-		refs := builder.PushOffsets(len(t.Boxed))
-		for j, x := range t.Boxed {
-			if x == nil {
-				x = new(BoxedT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f39 = flatbuf.Ref[[]Boxed](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Boxed))
+		m.f39 = flatbuf.PackTables[Boxed](builder, t.Boxed, (*BoxedT).Pack)
 	}
 	if t.Flags != nil {
-		refs := builder.PushOffsets(len(t.Flags))
-		for j, x := range t.Flags {
-			if x == nil {
-				x = new(FlagT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f40 = flatbuf.Ref[[]Flag](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Flags))
+		m.f40 = flatbuf.PackTables[Flag](builder, t.Flags, (*FlagT).Pack)
 	}
 	m.f41 = t.Shape.PackRef(builder)
 	if t.Shapes != nil {
@@ -3978,6 +3850,9 @@ func (rcv *Kinds) UnPackIn(u *flatbuf.Unpacking, t *KindsT) {
 	t.Last = rcv.Last()
 	u.Leave()
 }
+
+// shapeOfKinds is a Kinds with all its fields.
+var shapeOfKinds = &flatbuf.TableShape{Size: 361, Align: 16, Vtable: "\x90\x00i\x01^\x01_\x01`\x01T\x01V\x01\x00\x01\x04\x01$\x00,\x00\b\x014\x00a\x01b\x01\f\x01<\x00\x10\x01D\x00\x14\x01X\x01c\x01L\x00d\x01\x18\x01T\x00Z\x01e\x01f\x01\\\x01\x84\x00\x88\x00\x8c\x00\x90\x00\x1c\x01\x04\x00$\x01\x94\x00\x98\x00\x9c\x00\xa0\x00\xa4\x00\xa8\x00g\x01\xac\x00\xb0\x00\xb4\x00\xb8\x00\xbc\x00\xc0\x00\xc4\x00\xc8\x00\xcc\x00\xd0\x00\xd4\x00\xd8\x00\xdc\x00\xe0\x00\xe4\x00\xe8\x00\xec\x00\xf0\x00\xf4\x00\xf8\x00\xfc\x00\x00\x00\\\x00d\x00l\x00t\x00|\x00h\x01"}
 
 // KindsBuilder gathers the fields of a Kinds; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
@@ -4417,6 +4292,10 @@ func (m *KindsBuilder) Last(v byte) *KindsBuilder {
 
 // End writes the table and returns its offset.
 func (m *KindsBuilder) End() flatbuf.Ref[Kinds] {
+	full, off := m.b.StartFullTable(shapeOfKinds)
+	if p := (*[361]byte)(full); m.full0(p, off) && m.full1(p, off) {
+		return flatbuf.Ref[Kinds](m.b.EndFullTable(shapeOfKinds, off))
+	}
 	t, vt := m.b.StartTable(70, 357, 16)
 	at := 4
 	at = m.put0(t, vt, at)
@@ -4653,6 +4532,156 @@ func (m *KindsBuilder) put3(t []byte, vt []uint16, at int) int {
 		at = flatbuf.PutUint8(t, vt, 69, at, uint8(m.f66))
 	}
 	return at
+}
+
+func (m *KindsBuilder) full0(p *[361]byte, off flatbuf.UOffsetT) bool {
+	if !(m.f33 != nil &&
+		m.f7 != 0 &&
+		m.f8 != 0 &&
+		m.f10 != 0 &&
+		m.f14 != 18446744073709551615 &&
+		!math.IsNaN(float64(m.f16)) &&
+		m.f20 != 18446744073709551615 &&
+		m.f23set &&
+		m.f61 != 0 &&
+		m.f62 != 0 &&
+		m.f63 != 0 &&
+		m.f64 != 0 &&
+		m.f65 != 0 &&
+		m.f28 != 0 &&
+		m.f29 != 0 &&
+		m.f30 != 0 &&
+		m.f31 != 0 &&
+		m.f35 != 0 &&
+		m.f36 != 0 &&
+		m.f37 != 0 &&
+		m.f38 != 0 &&
+		m.f39 != 0 &&
+		m.f40 != 0 &&
+		m.f41.Offset != 0 &&
+		m.f42.Types != 0 &&
+		m.f42.Values != 0 &&
+		m.f43 != 0 &&
+		m.f44 != 0 &&
+		m.f45 != 0 &&
+		m.f46 != 0 &&
+		m.f47 != 0 &&
+		m.f48 != 0 &&
+		m.f49 != 0 &&
+		m.f50 != 0 &&
+		m.f51 != 0 &&
+		m.f52 != 0 &&
+		m.f53 != 0 &&
+		m.f54 != 0 &&
+		m.f55 != 0 &&
+		m.f56 != 0 &&
+		m.f57 != 0 &&
+		m.f58 != 0 &&
+		m.f59 != 0 &&
+		m.f60 != 0 &&
+		m.f5 != 0 &&
+		m.f6 != 0 &&
+		m.f9 != 0 &&
+		m.f13 != 42 &&
+		m.f15 != 2.5 &&
+		m.f17 != float32(math.Inf(-1)) &&
+		m.f22set &&
+		m.f32 != nil &&
+		m.f34 != nil &&
+		m.f3 != 0 &&
+		m.f4 != 0 &&
+		m.f18 != 5 &&
+		m.f24set &&
+		m.f27 != 0 &&
+		m.f0 &&
+		m.f1 != 0 &&
+		m.f2 != 0 &&
+		!m.f11 &&
+		m.f12 != -3 &&
+		m.f19 != 8) {
+		return false
+	}
+	m.f33.Put(p[4:])
+	flatbuf.WriteInt64(p[36:], m.f7)
+	flatbuf.WriteUint64(p[44:], m.f8)
+	flatbuf.WriteFloat64(p[52:], m.f10)
+	flatbuf.WriteUint64(p[60:], m.f14)
+	flatbuf.WriteFloat64(p[68:], m.f16)
+	flatbuf.WriteUint64(p[76:], uint64(m.f20))
+	flatbuf.WriteFloat64(p[84:], m.f23)
+	flatbuf.WriteUint64(p[92:], uint64(off)-92-uint64(m.f61))
+	flatbuf.WriteUint64(p[100:], uint64(off)-100-uint64(m.f62))
+	flatbuf.WriteUint64(p[108:], uint64(off)-108-uint64(m.f63))
+	flatbuf.WriteUint64(p[116:], uint64(off)-116-uint64(m.f64))
+	flatbuf.WriteUint64(p[124:], uint64(off)-124-uint64(m.f65))
+	flatbuf.WriteUOffsetT(p[132:], off-132-flatbuf.UOffsetT(m.f28))
+	flatbuf.WriteUOffsetT(p[136:], off-136-flatbuf.UOffsetT(m.f29))
+	flatbuf.WriteUOffsetT(p[140:], off-140-flatbuf.UOffsetT(m.f30))
+	flatbuf.WriteUOffsetT(p[144:], off-144-flatbuf.UOffsetT(m.f31))
+	flatbuf.WriteUOffsetT(p[148:], off-148-flatbuf.UOffsetT(m.f35))
+	flatbuf.WriteUOffsetT(p[152:], off-152-flatbuf.UOffsetT(m.f36))
+	flatbuf.WriteUOffsetT(p[156:], off-156-flatbuf.UOffsetT(m.f37))
+	flatbuf.WriteUOffsetT(p[160:], off-160-flatbuf.UOffsetT(m.f38))
+	flatbuf.WriteUOffsetT(p[164:], off-164-flatbuf.UOffsetT(m.f39))
+	flatbuf.WriteUOffsetT(p[168:], off-168-flatbuf.UOffsetT(m.f40))
+	flatbuf.WriteUOffsetT(p[172:], off-172-flatbuf.UOffsetT(m.f41.Offset))
+	flatbuf.WriteUOffsetT(p[176:], off-176-flatbuf.UOffsetT(m.f42.Types))
+	flatbuf.WriteUOffsetT(p[180:], off-180-flatbuf.UOffsetT(m.f42.Values))
+	flatbuf.WriteUOffsetT(p[184:], off-184-flatbuf.UOffsetT(m.f43))
+	flatbuf.WriteUOffsetT(p[188:], off-188-flatbuf.UOffsetT(m.f44))
+	flatbuf.WriteUOffsetT(p[192:], off-192-flatbuf.UOffsetT(m.f45))
+	flatbuf.WriteUOffsetT(p[196:], off-196-flatbuf.UOffsetT(m.f46))
+	flatbuf.WriteUOffsetT(p[200:], off-200-flatbuf.UOffsetT(m.f47))
+	flatbuf.WriteUOffsetT(p[204:], off-204-flatbuf.UOffsetT(m.f48))
+	flatbuf.WriteUOffsetT(p[208:], off-208-flatbuf.UOffsetT(m.f49))
+	flatbuf.WriteUOffsetT(p[212:], off-212-flatbuf.UOffsetT(m.f50))
+	flatbuf.WriteUOffsetT(p[216:], off-216-flatbuf.UOffsetT(m.f51))
+	flatbuf.WriteUOffsetT(p[220:], off-220-flatbuf.UOffsetT(m.f52))
+	flatbuf.WriteUOffsetT(p[224:], off-224-flatbuf.UOffsetT(m.f53))
+	flatbuf.WriteUOffsetT(p[228:], off-228-flatbuf.UOffsetT(m.f54))
+	flatbuf.WriteUOffsetT(p[232:], off-232-flatbuf.UOffsetT(m.f55))
+	flatbuf.WriteUOffsetT(p[236:], off-236-flatbuf.UOffsetT(m.f56))
+	flatbuf.WriteUOffsetT(p[240:], off-240-flatbuf.UOffsetT(m.f57))
+	flatbuf.WriteUOffsetT(p[244:], off-244-flatbuf.UOffsetT(m.f58))
+	flatbuf.WriteUOffsetT(p[248:], off-248-flatbuf.UOffsetT(m.f59))
+	flatbuf.WriteUOffsetT(p[252:], off-252-flatbuf.UOffsetT(m.f60))
+	flatbuf.WriteInt32(p[256:], m.f5)
+	flatbuf.WriteUint32(p[260:], m.f6)
+	flatbuf.WriteFloat32(p[264:], m.f9)
+	flatbuf.WriteInt32(p[268:], m.f13)
+	flatbuf.WriteFloat32(p[272:], m.f15)
+	flatbuf.WriteFloat32(p[276:], m.f17)
+	flatbuf.WriteInt32(p[280:], m.f22)
+	m.f32.Put(p[284:])
+	m.f34.Put(p[292:])
+	flatbuf.WriteInt16(p[340:], m.f3)
+	flatbuf.WriteUint16(p[342:], m.f4)
+	flatbuf.WriteInt16(p[344:], int16(m.f18))
+	flatbuf.WriteInt16(p[346:], int16(m.f24))
+	flatbuf.WriteInt16(p[348:], int16(m.f27))
+	flatbuf.WriteBool(p[350:], m.f0)
+	flatbuf.WriteInt8(p[351:], m.f1)
+	flatbuf.WriteByte(p[352:], m.f2)
+	flatbuf.WriteBool(p[353:], m.f11)
+	flatbuf.WriteInt8(p[354:], m.f12)
+	flatbuf.WriteByte(p[355:], byte(m.f19))
+	return true
+}
+
+func (m *KindsBuilder) full1(p *[361]byte, off flatbuf.UOffsetT) bool {
+	if !(m.f21set &&
+		m.f25set &&
+		m.f26 != 0 &&
+		m.f41.Type != 0 &&
+		m.f66 != 0) {
+		return false
+	}
+	flatbuf.WriteBool(p[356:], m.f21)
+	flatbuf.WriteByte(p[357:], m.f25)
+	flatbuf.WriteByte(p[358:], byte(m.f26))
+	flatbuf.WriteByte(p[359:], byte(m.f41.Type))
+	flatbuf.WriteByte(p[360:], m.f66)
+	return true
 }
 
 // kindsVerifiers are the verifiers of the tables here, by what they know of these and

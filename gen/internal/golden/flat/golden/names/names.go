@@ -10,6 +10,12 @@ import (
 	"github.com/thrum-rpc/thrum/flatbuf"
 )
 
+// v is v_, whose name is that of a variable in generated code.
+type v = v_
+
+// rcv is rcv_, whose name is that of a variable in generated code.
+type rcv = rcv_
+
 // Map_ is map_, for other packages.
 type Map_ = map_
 
@@ -19,20 +25,20 @@ type Map_T = map_T
 // String_ is string_, for other packages.
 type String_ = string_
 
-// String_T is string_T, for other packages.
-type String_T = string_T
+// StringT is stringT, for other packages.
+type StringT = stringT
 
 // V_ is v_, for other packages.
 type V_ = v_
 
-// V_T is v_T, for other packages.
-type V_T = v_T
+// VT is vT, for other packages.
+type VT = vT
 
 // Rcv_ is rcv_, for other packages.
 type Rcv_ = rcv_
 
-// Rcv_T is rcv_T, for other packages.
-type Rcv_T = rcv_T
+// RcvT is rcvT, for other packages.
+type RcvT = rcvT
 
 // Type_ is type_, for other packages.
 type Type_ = type_
@@ -80,117 +86,117 @@ func (v type_) String() string {
 type rcv_ byte
 
 const (
-	rcv_NONE    rcv_ = 0
-	rcv_string  rcv_ = 1
-	rcv_Init    rcv_ = 2
-	rcv_flatbuf rcv_ = 3
+	rcvNONE    rcv_ = 0
+	rcvstring  rcv_ = 1
+	rcvInit    rcv_ = 2
+	rcvflatbuf rcv_ = 3
 )
 
 // EnumNamesrcv has the names of the values of rcv_.
 var EnumNamesrcv = map[rcv_]string{
-	rcv_NONE:    "NONE",
-	rcv_string:  "string",
-	rcv_Init:    "Init",
-	rcv_flatbuf: "flatbuf",
+	rcvNONE:    "NONE",
+	rcvstring:  "string",
+	rcvInit:    "Init",
+	rcvflatbuf: "flatbuf",
 }
 
-// EnumValuesrcv_ has the values of rcv_ by their names.
-var EnumValuesrcv_ = map[string]rcv_{
-	"NONE":    rcv_NONE,
-	"string":  rcv_string,
-	"Init":    rcv_Init,
-	"flatbuf": rcv_flatbuf,
+// EnumValuesrcv has the values of rcv_ by their names.
+var EnumValuesrcv = map[string]rcv_{
+	"NONE":    rcvNONE,
+	"string":  rcvstring,
+	"Init":    rcvInit,
+	"flatbuf": rcvflatbuf,
 }
 
 // String returns the name of the value, or one made of its number.
 func (v rcv_) String() string {
 	switch v {
-	case rcv_NONE:
+	case rcvNONE:
 		return "NONE"
-	case rcv_string:
+	case rcvstring:
 		return "string"
-	case rcv_Init:
+	case rcvInit:
 		return "Init"
-	case rcv_flatbuf:
+	case rcvflatbuf:
 		return "flatbuf"
 	}
 	return "rcv" + "(" + strconv.FormatInt(int64(v), 10) + ")"
 }
 
-// rcv_T is a value of the union rcv_: Type says what it is, and Value holds
-// a *string_T, a *InitT_, a *InitTT.
-type rcv_T struct {
+// rcvT is a value of the union rcv_: Type says what it is, and Value holds
+// a *stringT, a *InitT_, a *InitTT.
+type rcvT struct {
 	Type  rcv_
 	Value interface{}
 }
 
-// rcv_OfString returns the union that holds v.
-func rcv_OfString(v *string_T) *rcv_T {
-	return &rcv_T{Type: rcv_string, Value: v}
+// rcvOfString returns the union that holds v.
+func rcvOfString(v *stringT) *rcvT {
+	return &rcvT{Type: rcvstring, Value: v}
 }
 
 // AsString returns the value, if that is what the union holds.
-func (t *rcv_T) AsString() (v *string_T, ok bool) {
-	if t != nil && t.Type == rcv_string {
-		v, ok = t.Value.(*string_T)
+func (t *rcvT) AsString() (v *stringT, ok bool) {
+	if t != nil && t.Type == rcvstring {
+		v, ok = t.Value.(*stringT)
 	}
 	return v, ok
 }
 
-// rcv_StringRef is the union that refers to what was written at v.
-func rcv_StringRef(v flatbuf.Ref[string_]) flatbuf.UnionRef[rcv_] {
-	return flatbuf.UnionRef[rcv_]{Type: rcv_string, Offset: flatbuf.UOffsetT(v)}
+// rcvStringRef is the union that refers to what was written at v.
+func rcvStringRef(v flatbuf.Ref[string_]) flatbuf.UnionRef[rcv_] {
+	return flatbuf.UnionRef[rcv_]{Type: rcvstring, Offset: flatbuf.UOffsetT(v)}
 }
 
-// rcv_OfInit_ returns the union that holds v.
-func rcv_OfInit_(v *InitT_) *rcv_T {
-	return &rcv_T{Type: rcv_Init, Value: v}
+// rcvOfInit_ returns the union that holds v.
+func rcvOfInit_(v *InitT_) *rcvT {
+	return &rcvT{Type: rcvInit, Value: v}
 }
 
 // AsInit_ returns the value, if that is what the union holds.
-func (t *rcv_T) AsInit_() (v *InitT_, ok bool) {
-	if t != nil && t.Type == rcv_Init {
+func (t *rcvT) AsInit_() (v *InitT_, ok bool) {
+	if t != nil && t.Type == rcvInit {
 		v, ok = t.Value.(*InitT_)
 	}
 	return v, ok
 }
 
-// rcv_Init_Ref is the union that refers to what was written at v.
-func rcv_Init_Ref(v flatbuf.Ref[Init]) flatbuf.UnionRef[rcv_] {
-	return flatbuf.UnionRef[rcv_]{Type: rcv_Init, Offset: flatbuf.UOffsetT(v)}
+// rcvInit_Ref is the union that refers to what was written at v.
+func rcvInit_Ref(v flatbuf.Ref[Init]) flatbuf.UnionRef[rcv_] {
+	return flatbuf.UnionRef[rcv_]{Type: rcvInit, Offset: flatbuf.UOffsetT(v)}
 }
 
-// rcv_OfFlatbuf returns the union that holds v.
-func rcv_OfFlatbuf(v *InitTT) *rcv_T {
-	return &rcv_T{Type: rcv_flatbuf, Value: v}
+// rcvOfFlatbuf returns the union that holds v.
+func rcvOfFlatbuf(v *InitTT) *rcvT {
+	return &rcvT{Type: rcvflatbuf, Value: v}
 }
 
 // AsFlatbuf returns the value, if that is what the union holds.
-func (t *rcv_T) AsFlatbuf() (v *InitTT, ok bool) {
-	if t != nil && t.Type == rcv_flatbuf {
+func (t *rcvT) AsFlatbuf() (v *InitTT, ok bool) {
+	if t != nil && t.Type == rcvflatbuf {
 		v, ok = t.Value.(*InitTT)
 	}
 	return v, ok
 }
 
-// rcv_FlatbufRef is the union that refers to what was written at v.
-func rcv_FlatbufRef(v flatbuf.Ref[InitT]) flatbuf.UnionRef[rcv_] {
-	return flatbuf.UnionRef[rcv_]{Type: rcv_flatbuf, Offset: flatbuf.UOffsetT(v)}
+// rcvFlatbufRef is the union that refers to what was written at v.
+func rcvFlatbufRef(v flatbuf.Ref[InitT]) flatbuf.UnionRef[rcv_] {
+	return flatbuf.UnionRef[rcv_]{Type: rcvflatbuf, Offset: flatbuf.UOffsetT(v)}
 }
 
 // Pack writes the value and returns its offset, 0 if it is none of the union.
-func (t *rcv_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
+func (t *rcvT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	if t == nil {
 		return 0
 	}
 	switch t.Type {
-	case rcv_string:
-		v, _ := t.Value.(*string_T)
+	case rcvstring:
+		v, _ := t.Value.(*stringT)
 		return v.Pack(builder)
-	case rcv_Init:
+	case rcvInit:
 		v, _ := t.Value.(*InitT_)
 		return v.Pack(builder)
-	case rcv_flatbuf:
+	case rcvflatbuf:
 		v, _ := t.Value.(*InitTT)
 		return v.Pack(builder)
 	}
@@ -198,7 +204,7 @@ func (t *rcv_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 }
 
 // PackRef writes the value and returns its type and offset, none for nil.
-func (t *rcv_T) PackRef(builder *flatbuf.Builder) (r flatbuf.UnionRef[rcv_]) {
+func (t *rcvT) PackRef(builder *flatbuf.Builder) (r flatbuf.UnionRef[rcv_]) {
 	if off := t.Pack(builder); off != 0 {
 		r.Type, r.Offset = t.Type, off
 	}
@@ -206,32 +212,32 @@ func (t *rcv_T) PackRef(builder *flatbuf.Builder) (r flatbuf.UnionRef[rcv_]) {
 }
 
 // UnPack returns the value of type rcv at table.
-func (rcv rcv_) UnPack(table flatbuf.Table) *rcv_T {
+func (rcv rcv_) UnPack(table flatbuf.Table) *rcvT {
 	u := flatbuf.NewUnpacking(table.Bytes)
 	return rcv.UnPackIn(&u, table)
 }
 
 // UnPackIn is UnPack within the bounds of u.
-func (rcv rcv_) UnPackIn(u *flatbuf.Unpacking, table flatbuf.Table) *rcv_T {
+func (rcv rcv_) UnPackIn(u *flatbuf.Unpacking, table flatbuf.Table) *rcvT {
 	switch rcv {
-	case rcv_string:
+	case rcvstring:
 		var x string_
 		x.Init(table.Bytes, table.Pos)
-		v := new(string_T)
+		v := new(stringT)
 		x.UnPackIn(u, v)
-		return rcv_OfString(v)
-	case rcv_Init:
+		return rcvOfString(v)
+	case rcvInit:
 		var x Init
 		x.Init(table.Bytes, table.Pos)
 		v := new(InitT_)
 		x.UnPackIn(u, v)
-		return rcv_OfInit_(v)
-	case rcv_flatbuf:
+		return rcvOfInit_(v)
+	case rcvflatbuf:
 		var x InitT
 		x.Init(table.Bytes, table.Pos)
 		v := new(InitTT)
 		x.UnPackIn(u, v)
-		return rcv_OfFlatbuf(v)
+		return rcvOfFlatbuf(v)
 	}
 	return nil
 }
@@ -329,25 +335,25 @@ type string_ struct {
 	_tab flatbuf.Table
 }
 
-// GetRootAsstring_ returns the root of the buffer at buf[offset:].
-func GetRootAsstring_(buf []byte, offset flatbuf.UOffsetT) *string_ {
+// GetRootAsstring returns the root of the buffer at buf[offset:].
+func GetRootAsstring(buf []byte, offset flatbuf.UOffsetT) *string_ {
 	x := &string_{}
 	x.Init(buf, flatbuf.GetIndirectOffset(buf, offset))
 	return x
 }
 
-// Finishstring_Buffer ends a buffer whose root is the table at offset.
-func Finishstring_Buffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
+// FinishstringBuffer ends a buffer whose root is the table at offset.
+func FinishstringBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsstring_ is GetRootAsstring_ for a buffer with its size before it.
-func GetSizePrefixedRootAsstring_(buf []byte, offset flatbuf.UOffsetT) *string_ {
-	return GetRootAsstring_(buf, offset+flatbuf.SizeUint32)
+// GetSizePrefixedRootAsstring is GetRootAsstring for a buffer with its size before it.
+func GetSizePrefixedRootAsstring(buf []byte, offset flatbuf.UOffsetT) *string_ {
+	return GetRootAsstring(buf, offset+flatbuf.SizeUint32)
 }
 
-// FinishSizePrefixedstring_Buffer is Finishstring_Buffer with the size before the buffer.
-func FinishSizePrefixedstring_Buffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
+// FinishSizePrefixedstringBuffer is FinishstringBuffer with the size before the buffer.
+func FinishSizePrefixedstringBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.FinishSizePrefixed(offset)
 }
 
@@ -362,23 +368,19 @@ func (rcv *string_) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// VerifierOfstring_ returns the verifier of buffers with this root.
-func VerifierOfstring_() *flatbuf.Verifier {
+// VerifierOfstring returns the verifier of buffers with this root.
+func VerifierOfstring() *flatbuf.Verifier {
 	return namesVerifiers.Root(0)
 }
 
-// Verifystring_ checks a buffer with this root: whether accessors find everything
+// Verifystring checks a buffer with this root: whether accessors find everything
 // that they look for inside it. A file identifier is not asked for.
-func Verifystring_(buf []byte) error {
+func Verifystring(buf []byte) error {
 	return namesVerifiers.Root(0).Verify(buf)
 }
 
 func (rcv *string_) Type() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(4, 0)
 }
 
 func (rcv *string_) MutateType(n int32) bool {
@@ -394,11 +396,7 @@ func (rcv *string_) Range() []byte {
 }
 
 func (rcv *string_) Init_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(8))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(8, 0)
 }
 
 func (rcv *string_) MutateInit_(n int32) bool {
@@ -406,11 +404,7 @@ func (rcv *string_) MutateInit_(n int32) bool {
 }
 
 func (rcv *string_) Table_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(10))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(10, 0)
 }
 
 func (rcv *string_) MutateTable_(n int32) bool {
@@ -418,11 +412,7 @@ func (rcv *string_) MutateTable_(n int32) bool {
 }
 
 func (rcv *string_) UnPack_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(12))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(12, 0)
 }
 
 func (rcv *string_) MutateUnPack_(n int32) bool {
@@ -430,11 +420,7 @@ func (rcv *string_) MutateUnPack_(n int32) bool {
 }
 
 func (rcv *string_) MutateX() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(14))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(14, 0)
 }
 
 func (rcv *string_) MutateMutateX(n int32) bool {
@@ -442,11 +428,7 @@ func (rcv *string_) MutateMutateX(n int32) bool {
 }
 
 func (rcv *string_) X_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(16))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(16, 0)
 }
 
 func (rcv *string_) MutateX_(n int32) bool {
@@ -454,11 +436,7 @@ func (rcv *string_) MutateX_(n int32) bool {
 }
 
 func (rcv *string_) _Id() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(18))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(18, 0)
 }
 
 func (rcv *string_) Mutate_Id(n int32) bool {
@@ -466,11 +444,7 @@ func (rcv *string_) Mutate_Id(n int32) bool {
 }
 
 func (rcv *string_) A_b() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(20))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(20, 0)
 }
 
 func (rcv *string_) MutateA_b(n int32) bool {
@@ -478,11 +452,7 @@ func (rcv *string_) MutateA_b(n int32) bool {
 }
 
 func (rcv *string_) UpperCase() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(22))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(22, 0)
 }
 
 func (rcv *string_) MutateUpperCase(n int32) bool {
@@ -490,11 +460,7 @@ func (rcv *string_) MutateUpperCase(n int32) bool {
 }
 
 func (rcv *string_) ABc() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(24))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(24, 0)
 }
 
 func (rcv *string_) MutateABc(n int32) bool {
@@ -502,11 +468,7 @@ func (rcv *string_) MutateABc(n int32) bool {
 }
 
 func (rcv *string_) ABc_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(26))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(26, 0)
 }
 
 func (rcv *string_) MutateABc_(n int32) bool {
@@ -514,11 +476,7 @@ func (rcv *string_) MutateABc_(n int32) bool {
 }
 
 func (rcv *string_) X99y() bool {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(28))
-	if o != 0 {
-		return rcv._tab.GetBool(o + rcv._tab.Pos)
-	}
-	return false
+	return rcv._tab.GetBoolSlot(28, false)
 }
 
 func (rcv *string_) MutateX99y(n bool) bool {
@@ -552,11 +510,7 @@ func (rcv *string_) Pack_Length() int {
 }
 
 func (rcv *string_) End_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(32))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(32, 0)
 }
 
 func (rcv *string_) MutateEnd_(n int32) bool {
@@ -564,11 +518,7 @@ func (rcv *string_) MutateEnd_(n int32) bool {
 }
 
 func (rcv *string_) B() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(34))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(34, 0)
 }
 
 func (rcv *string_) MutateB(n int32) bool {
@@ -576,11 +526,7 @@ func (rcv *string_) MutateB(n int32) bool {
 }
 
 func (rcv *string_) Rcv() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(36))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(36, 0)
 }
 
 func (rcv *string_) MutateRcv(n int32) bool {
@@ -588,11 +534,7 @@ func (rcv *string_) MutateRcv(n int32) bool {
 }
 
 func (rcv *string_) M() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(38))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(38, 0)
 }
 
 func (rcv *string_) MutateM(n int32) bool {
@@ -600,109 +542,105 @@ func (rcv *string_) MutateM(n int32) bool {
 }
 
 func (rcv *string_) LookupByKey_() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(40))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(40, 0)
 }
 
 func (rcv *string_) MutateLookupByKey_(n int32) bool {
 	return rcv._tab.MutateInt32Slot(40, n)
 }
 
-func string_Start(builder *flatbuf.Builder) {
+func stringStart(builder *flatbuf.Builder) {
 	builder.StartObject(19)
 }
 
-func string_AddType(builder *flatbuf.Builder, type_ int32) {
+func stringAddType(builder *flatbuf.Builder, type_ int32) {
 	builder.PrependInt32Slot(0, type_, 0)
 }
 
-func string_AddRange(builder *flatbuf.Builder, range_ flatbuf.UOffsetT) {
+func stringAddRange(builder *flatbuf.Builder, range_ flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(1, range_, 0)
 }
 
-func string_AddInit_(builder *flatbuf.Builder, init_ int32) {
+func stringAddInit_(builder *flatbuf.Builder, init_ int32) {
 	builder.PrependInt32Slot(2, init_, 0)
 }
 
-func string_AddTable_(builder *flatbuf.Builder, table_ int32) {
+func stringAddTable_(builder *flatbuf.Builder, table_ int32) {
 	builder.PrependInt32Slot(3, table_, 0)
 }
 
-func string_AddUnPack_(builder *flatbuf.Builder, unPack int32) {
+func stringAddUnPack_(builder *flatbuf.Builder, unPack int32) {
 	builder.PrependInt32Slot(4, unPack, 0)
 }
 
-func string_AddMutateX(builder *flatbuf.Builder, mutateX int32) {
+func stringAddMutateX(builder *flatbuf.Builder, mutateX int32) {
 	builder.PrependInt32Slot(5, mutateX, 0)
 }
 
-func string_AddX_(builder *flatbuf.Builder, x_ int32) {
+func stringAddX_(builder *flatbuf.Builder, x_ int32) {
 	builder.PrependInt32Slot(6, x_, 0)
 }
 
-func string_Add_Id(builder *flatbuf.Builder, _Id int32) {
+func stringAdd_Id(builder *flatbuf.Builder, _Id int32) {
 	builder.PrependInt32Slot(7, _Id, 0)
 }
 
-func string_AddA_b(builder *flatbuf.Builder, a_b int32) {
+func stringAddA_b(builder *flatbuf.Builder, a_b int32) {
 	builder.PrependInt32Slot(8, a_b, 0)
 }
 
-func string_AddUpperCase(builder *flatbuf.Builder, upperCase int32) {
+func stringAddUpperCase(builder *flatbuf.Builder, upperCase int32) {
 	builder.PrependInt32Slot(9, upperCase, 0)
 }
 
-func string_AddABc(builder *flatbuf.Builder, aBc int32) {
+func stringAddABc(builder *flatbuf.Builder, aBc int32) {
 	builder.PrependInt32Slot(10, aBc, 0)
 }
 
-func string_AddABc_(builder *flatbuf.Builder, aBc_ int32) {
+func stringAddABc_(builder *flatbuf.Builder, aBc_ int32) {
 	builder.PrependInt32Slot(11, aBc_, 0)
 }
 
-func string_AddX99y(builder *flatbuf.Builder, x99y bool) {
+func stringAddX99y(builder *flatbuf.Builder, x99y bool) {
 	builder.PrependBoolSlot(12, x99y, false)
 }
 
-func string_AddPack_(builder *flatbuf.Builder, pack flatbuf.UOffsetT) {
+func stringAddPack_(builder *flatbuf.Builder, pack flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(13, pack, 0)
 }
 
-func string_StartPack_Vector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
+func stringStartPack_Vector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
 	return builder.StartVector(4, numElems, 4)
 }
 
-func string_AddEnd_(builder *flatbuf.Builder, end_ int32) {
+func stringAddEnd_(builder *flatbuf.Builder, end_ int32) {
 	builder.PrependInt32Slot(14, end_, 0)
 }
 
-func string_AddB(builder *flatbuf.Builder, b_ int32) {
+func stringAddB(builder *flatbuf.Builder, b_ int32) {
 	builder.PrependInt32Slot(15, b_, 0)
 }
 
-func string_AddRcv(builder *flatbuf.Builder, rcv_ int32) {
+func stringAddRcv(builder *flatbuf.Builder, rcv_ int32) {
 	builder.PrependInt32Slot(16, rcv_, 0)
 }
 
-func string_AddM(builder *flatbuf.Builder, m_ int32) {
+func stringAddM(builder *flatbuf.Builder, m_ int32) {
 	builder.PrependInt32Slot(17, m_, 0)
 }
 
-func string_AddLookupByKey_(builder *flatbuf.Builder, lookupByKey int32) {
+func stringAddLookupByKey_(builder *flatbuf.Builder, lookupByKey int32) {
 	builder.PrependInt32Slot(18, lookupByKey, 0)
 }
 
-func string_End(builder *flatbuf.Builder) flatbuf.UOffsetT {
+func stringEnd(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	return builder.EndObject()
 }
 
-// string_T is string_ as a Go value. A nil slice or pointer and an empty string
+// stringT is string_ as a Go value. A nil slice or pointer and an empty string
 //
 // are absent fields.
-type string_T struct {
+type stringT struct {
 	Type         int32  `json:"type"`
 	Range        string `json:"range"`
 	Init_        int32  `json:"init"`
@@ -724,29 +662,29 @@ type string_T struct {
 	LookupByKey_ int32   `json:"lookup_by_key"`
 }
 
-// Newstring_T returns a new string_T.
-func Newstring_T() *string_T {
-	return &string_T{}
+// NewstringT returns a new stringT.
+func NewstringT() *stringT {
+	return &stringT{}
 }
 
-// Unmarshalstring_ verifies a buffer and returns its root as a Go value, which does
+// Unmarshalstring verifies a buffer and returns its root as a Go value, which does
 // not alias it. The error is a *diag.Fault.
-func Unmarshalstring_(buf []byte) (*string_T, error) {
-	if err := Verifystring_(buf); err != nil {
+func Unmarshalstring(buf []byte) (*stringT, error) {
+	if err := Verifystring(buf); err != nil {
 		return nil, err
 	}
-	t := &string_T{}
+	t := &stringT{}
 	u := flatbuf.NewUnpacking(buf)
-	GetRootAsstring_(buf, 0).UnPackIn(&u, t)
+	GetRootAsstring(buf, 0).UnPackIn(&u, t)
 	return t, u.Err()
 }
 
 // Pack writes the table with all that it refers to and returns its offset.
-func (t *string_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
+func (t *stringT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	if t == nil {
 		return 0
 	}
-	m := string_Builder{b: builder}
+	m := stringBuilder{b: builder}
 	m.f0 = t.Type
 	if t.Range != "" {
 		m.f1 = flatbuf.String(builder, t.Range)
@@ -775,24 +713,24 @@ func (t *string_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 
 // UnPackTo copies the table to t, with all that it refers to. What is nested
 // deeper than a verifier allows is left out.
-func (rcv *string_) UnPackTo(t *string_T) {
+func (rcv *string_) UnPackTo(t *stringT) {
 	u := flatbuf.NewUnpacking(rcv._tab.Bytes)
 	rcv.UnPackIn(&u, t)
 }
 
 // UnPack returns the table as a Go value: see UnPackTo.
-func (rcv *string_) UnPack() *string_T {
+func (rcv *string_) UnPack() *stringT {
 	if rcv == nil {
 		return nil
 	}
-	t := &string_T{}
+	t := &stringT{}
 	rcv.UnPackTo(t)
 	return t
 }
 
 // UnPackIn is UnPackTo within the bounds of u.
-func (rcv *string_) UnPackIn(u *flatbuf.Unpacking, t *string_T) {
-	*t = string_T{}
+func (rcv *string_) UnPackIn(u *flatbuf.Unpacking, t *stringT) {
+	*t = stringT{}
 	if !u.Enter() {
 		return
 	}
@@ -818,9 +756,12 @@ func (rcv *string_) UnPackIn(u *flatbuf.Unpacking, t *string_T) {
 	u.Leave()
 }
 
-// string_Builder gathers the fields of a string_; End writes it. Everything that it refers
+// shapeOfstring is a string_ with all its fields.
+var shapeOfstring = &flatbuf.TableShape{Size: 77, Align: 4, Vtable: "*\x00M\x00\f\x00\x04\x00\x10\x00\x14\x00\x18\x00\x1c\x00 \x00$\x00(\x00,\x000\x004\x00L\x00\b\x008\x00<\x00@\x00D\x00H\x00"}
+
+// stringBuilder gathers the fields of a string_; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
-type string_Builder struct {
+type stringBuilder struct {
 	b   *flatbuf.Builder
 	f0  int32                // Type
 	f1  flatbuf.Ref[string]  // Range
@@ -843,114 +784,150 @@ type string_Builder struct {
 	f18 int32                // LookupByKey_
 }
 
-// Newstring_Builder begins a string_.
-func Newstring_Builder(builder *flatbuf.Builder) *string_Builder {
-	return new(string_Builder).begin(builder)
+// NewstringBuilder begins a string_.
+func NewstringBuilder(builder *flatbuf.Builder) *stringBuilder {
+	return &stringBuilder{b: builder}
 }
 
-// begin is apart from Newstring_Builder so that this one is inlined, and the builder stays on the stack.
-func (m *string_Builder) begin(builder *flatbuf.Builder) *string_Builder {
-	m.b = builder
-	return m
-}
-
-func (m *string_Builder) Type(v int32) *string_Builder {
+func (m *stringBuilder) Type(v int32) *stringBuilder {
 	m.f0 = v
 	return m
 }
 
-func (m *string_Builder) Range(v flatbuf.Ref[string]) *string_Builder {
+func (m *stringBuilder) Range(v flatbuf.Ref[string]) *stringBuilder {
 	m.f1 = v
 	return m
 }
 
-func (m *string_Builder) Init_(v int32) *string_Builder {
+func (m *stringBuilder) Init_(v int32) *stringBuilder {
 	m.f2 = v
 	return m
 }
 
-func (m *string_Builder) Table_(v int32) *string_Builder {
+func (m *stringBuilder) Table_(v int32) *stringBuilder {
 	m.f3 = v
 	return m
 }
 
-func (m *string_Builder) UnPack_(v int32) *string_Builder {
+func (m *stringBuilder) UnPack_(v int32) *stringBuilder {
 	m.f4 = v
 	return m
 }
 
-func (m *string_Builder) MutateX(v int32) *string_Builder {
+func (m *stringBuilder) MutateX(v int32) *stringBuilder {
 	m.f5 = v
 	return m
 }
 
-func (m *string_Builder) X_(v int32) *string_Builder {
+func (m *stringBuilder) X_(v int32) *stringBuilder {
 	m.f6 = v
 	return m
 }
 
-func (m *string_Builder) _Id(v int32) *string_Builder {
+func (m *stringBuilder) _Id(v int32) *stringBuilder {
 	m.f7 = v
 	return m
 }
 
-func (m *string_Builder) A_b(v int32) *string_Builder {
+func (m *stringBuilder) A_b(v int32) *stringBuilder {
 	m.f8 = v
 	return m
 }
 
-func (m *string_Builder) UpperCase(v int32) *string_Builder {
+func (m *stringBuilder) UpperCase(v int32) *stringBuilder {
 	m.f9 = v
 	return m
 }
 
-func (m *string_Builder) ABc(v int32) *string_Builder {
+func (m *stringBuilder) ABc(v int32) *stringBuilder {
 	m.f10 = v
 	return m
 }
 
-func (m *string_Builder) ABc_(v int32) *string_Builder {
+func (m *stringBuilder) ABc_(v int32) *stringBuilder {
 	m.f11 = v
 	return m
 }
 
-func (m *string_Builder) X99y(v bool) *string_Builder {
+func (m *stringBuilder) X99y(v bool) *stringBuilder {
 	m.f12 = v
 	return m
 }
 
-func (m *string_Builder) Pack_(v flatbuf.Ref[[]int32]) *string_Builder {
+func (m *stringBuilder) Pack_(v flatbuf.Ref[[]int32]) *stringBuilder {
 	m.f13 = v
 	return m
 }
 
-func (m *string_Builder) End_(v int32) *string_Builder {
+func (m *stringBuilder) End_(v int32) *stringBuilder {
 	m.f14 = v
 	return m
 }
 
-func (m *string_Builder) B(v int32) *string_Builder {
+func (m *stringBuilder) B(v int32) *stringBuilder {
 	m.f15 = v
 	return m
 }
 
-func (m *string_Builder) Rcv(v int32) *string_Builder {
+func (m *stringBuilder) Rcv(v int32) *stringBuilder {
 	m.f16 = v
 	return m
 }
 
-func (m *string_Builder) M(v int32) *string_Builder {
+func (m *stringBuilder) M(v int32) *stringBuilder {
 	m.f17 = v
 	return m
 }
 
-func (m *string_Builder) LookupByKey_(v int32) *string_Builder {
+func (m *stringBuilder) LookupByKey_(v int32) *stringBuilder {
 	m.f18 = v
 	return m
 }
 
 // End writes the table and returns its offset.
-func (m *string_Builder) End() flatbuf.Ref[string_] {
+func (m *stringBuilder) End() flatbuf.Ref[string_] {
+	if m.f1 != 0 &&
+		m.f13 != 0 &&
+		m.f0 != 0 &&
+		m.f2 != 0 &&
+		m.f3 != 0 &&
+		m.f4 != 0 &&
+		m.f5 != 0 &&
+		m.f6 != 0 &&
+		m.f7 != 0 &&
+		m.f8 != 0 &&
+		m.f9 != 0 &&
+		m.f10 != 0 &&
+		m.f11 != 0 &&
+		m.f14 != 0 &&
+		m.f15 != 0 &&
+		m.f16 != 0 &&
+		m.f17 != 0 &&
+		m.f18 != 0 &&
+		m.f12 {
+		t, off := m.b.StartFullTable(shapeOfstring)
+		p := (*[77]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f1))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f13))
+		flatbuf.WriteInt32(p[12:], m.f0)
+		flatbuf.WriteInt32(p[16:], m.f2)
+		flatbuf.WriteInt32(p[20:], m.f3)
+		flatbuf.WriteInt32(p[24:], m.f4)
+		flatbuf.WriteInt32(p[28:], m.f5)
+		flatbuf.WriteInt32(p[32:], m.f6)
+		flatbuf.WriteInt32(p[36:], m.f7)
+		flatbuf.WriteInt32(p[40:], m.f8)
+		flatbuf.WriteInt32(p[44:], m.f9)
+		flatbuf.WriteInt32(p[48:], m.f10)
+		flatbuf.WriteInt32(p[52:], m.f11)
+		flatbuf.WriteInt32(p[56:], m.f14)
+		flatbuf.WriteInt32(p[60:], m.f15)
+		flatbuf.WriteInt32(p[64:], m.f16)
+		flatbuf.WriteInt32(p[68:], m.f17)
+		flatbuf.WriteInt32(p[72:], m.f18)
+		flatbuf.WriteBool(p[76:], m.f12)
+		return flatbuf.Ref[string_](m.b.EndFullTable(shapeOfstring, off))
+	}
 	t, vt := m.b.StartTable(19, 73, 4)
 	at := 4
 	refs := at
@@ -960,7 +937,7 @@ func (m *string_Builder) End() flatbuf.Ref[string_] {
 	return flatbuf.Ref[string_](m.b.EndTable(t, vt, 4, at, refs, end))
 }
 
-func (m *string_Builder) put0(t []byte, vt []uint16, at int) int {
+func (m *stringBuilder) put0(t []byte, vt []uint16, at int) int {
 	if m.f1 != 0 {
 		at = flatbuf.PutUint32(t, vt, 1, at, uint32(m.f1))
 	}
@@ -970,7 +947,7 @@ func (m *string_Builder) put0(t []byte, vt []uint16, at int) int {
 	return at
 }
 
-func (m *string_Builder) put1(t []byte, vt []uint16, at int) int {
+func (m *stringBuilder) put1(t []byte, vt []uint16, at int) int {
 	if m.f0 != 0 {
 		at = flatbuf.PutUint32(t, vt, 0, at, uint32(m.f0))
 	}
@@ -1131,11 +1108,7 @@ func (rcv *Init) FlatbufLength() int {
 }
 
 func (rcv *Init) T() type_ {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(12))
-	if o != 0 {
-		return type_(rcv._tab.GetInt8(o + rcv._tab.Pos))
-	}
-	return 0
+	return type_(rcv._tab.GetInt8Slot(12, 0))
 }
 
 func (rcv *Init) MutateT(n type_) bool {
@@ -1346,6 +1319,9 @@ func (rcv *Init) UnPackIn(u *flatbuf.Unpacking, t *InitT_) {
 	u.Leave()
 }
 
+// shapeOfInit is a Init with all its fields.
+var shapeOfInit = &flatbuf.TableShape{Size: 33, Align: 4, Vtable: "\x12\x00!\x00\x18\x00\x04\x00\b\x00\f\x00 \x00\x10\x00\x14\x00"}
+
 // InitBuilder gathers the fields of a Init; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type InitBuilder struct {
@@ -1361,14 +1337,7 @@ type InitBuilder struct {
 
 // NewInitBuilder begins a Init with its required fields.
 func NewInitBuilder(builder *flatbuf.Builder, key_ flatbuf.Ref[string]) *InitBuilder {
-	return new(InitBuilder).begin(builder, key_)
-}
-
-// begin is apart from NewInitBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *InitBuilder) begin(builder *flatbuf.Builder, key_ flatbuf.Ref[string]) *InitBuilder {
-	m.b = builder
-	m.f6 = key_
-	return m
+	return &InitBuilder{b: builder, f6: key_}
 }
 
 func (m *InitBuilder) Rcv(v *map_T) *InitBuilder {
@@ -1403,6 +1372,24 @@ func (m *InitBuilder) Ctx(v flatbuf.Ref[[]type_]) *InitBuilder {
 
 // End writes the table and returns its offset.
 func (m *InitBuilder) End() flatbuf.Ref[Init] {
+	if m.f1 != 0 &&
+		m.f2 != 0 &&
+		m.f3 != 0 &&
+		m.f5 != 0 &&
+		m.f6 != 0 &&
+		m.f0 != nil &&
+		m.f4 != 0 {
+		t, off := m.b.StartFullTable(shapeOfInit)
+		p := (*[33]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f1))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f2))
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f3))
+		flatbuf.WriteUOffsetT(p[16:], off-16-flatbuf.UOffsetT(m.f5))
+		flatbuf.WriteUOffsetT(p[20:], off-20-flatbuf.UOffsetT(m.f6))
+		m.f0.Put(p[24:])
+		flatbuf.WriteInt8(p[32:], int8(m.f4))
+		return flatbuf.Ref[Init](m.b.EndFullTable(shapeOfInit, off))
+	}
 	t, vt := m.b.StartTable(7, 29, 4)
 	at := 4
 	refs := at
@@ -1491,11 +1478,7 @@ func VerifyInitT(buf []byte) error {
 }
 
 func (rcv *InitT) A() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(4, 0)
 }
 
 func (rcv *InitT) MutateA(n int32) bool {
@@ -1575,6 +1558,9 @@ func (rcv *InitT) UnPackIn(u *flatbuf.Unpacking, t *InitTT) {
 	u.Leave()
 }
 
+// shapeOfInitT is a InitT with all its fields.
+var shapeOfInitT = &flatbuf.TableShape{Size: 8, Align: 4, Vtable: "\x06\x00\b\x00\x04\x00"}
+
 // InitTBuilder gathers the fields of a InitT; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type InitTBuilder struct {
@@ -1584,13 +1570,7 @@ type InitTBuilder struct {
 
 // NewInitTBuilder begins a InitT.
 func NewInitTBuilder(builder *flatbuf.Builder) *InitTBuilder {
-	return new(InitTBuilder).begin(builder)
-}
-
-// begin is apart from NewInitTBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *InitTBuilder) begin(builder *flatbuf.Builder) *InitTBuilder {
-	m.b = builder
-	return m
+	return &InitTBuilder{b: builder}
 }
 
 func (m *InitTBuilder) A(v int32) *InitTBuilder {
@@ -1600,6 +1580,12 @@ func (m *InitTBuilder) A(v int32) *InitTBuilder {
 
 // End writes the table and returns its offset.
 func (m *InitTBuilder) End() flatbuf.Ref[InitT] {
+	if m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfInitT)
+		p := (*[8]byte)(t)
+		flatbuf.WriteInt32(p[4:], m.f0)
+		return flatbuf.Ref[InitT](m.b.EndFullTable(shapeOfInitT, off))
+	}
 	t, vt := m.b.StartTable(1, 4, 4)
 	at := 4
 	refs := at
@@ -1619,25 +1605,25 @@ type v_ struct {
 	_tab flatbuf.Table
 }
 
-// GetRootAsv_ returns the root of the buffer at buf[offset:].
-func GetRootAsv_(buf []byte, offset flatbuf.UOffsetT) *v_ {
+// GetRootAsv returns the root of the buffer at buf[offset:].
+func GetRootAsv(buf []byte, offset flatbuf.UOffsetT) *v_ {
 	x := &v_{}
 	x.Init(buf, flatbuf.GetIndirectOffset(buf, offset))
 	return x
 }
 
-// Finishv_Buffer ends a buffer whose root is the table at offset.
-func Finishv_Buffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
+// FinishvBuffer ends a buffer whose root is the table at offset.
+func FinishvBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.Finish(offset)
 }
 
-// GetSizePrefixedRootAsv_ is GetRootAsv_ for a buffer with its size before it.
-func GetSizePrefixedRootAsv_(buf []byte, offset flatbuf.UOffsetT) *v_ {
-	return GetRootAsv_(buf, offset+flatbuf.SizeUint32)
+// GetSizePrefixedRootAsv is GetRootAsv for a buffer with its size before it.
+func GetSizePrefixedRootAsv(buf []byte, offset flatbuf.UOffsetT) *v_ {
+	return GetRootAsv(buf, offset+flatbuf.SizeUint32)
 }
 
-// FinishSizePrefixedv_Buffer is Finishv_Buffer with the size before the buffer.
-func FinishSizePrefixedv_Buffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
+// FinishSizePrefixedvBuffer is FinishvBuffer with the size before the buffer.
+func FinishSizePrefixedvBuffer(builder *flatbuf.Builder, offset flatbuf.UOffsetT) {
 	builder.FinishSizePrefixed(offset)
 }
 
@@ -1652,23 +1638,19 @@ func (rcv *v_) Table() flatbuf.Table {
 	return rcv._tab
 }
 
-// VerifierOfv_ returns the verifier of buffers with this root.
-func VerifierOfv_() *flatbuf.Verifier {
+// VerifierOfv returns the verifier of buffers with this root.
+func VerifierOfv() *flatbuf.Verifier {
 	return namesVerifiers.Root(3)
 }
 
-// Verifyv_ checks a buffer with this root: whether accessors find everything
+// Verifyv checks a buffer with this root: whether accessors find everything
 // that they look for inside it. A file identifier is not asked for.
-func Verifyv_(buf []byte) error {
+func Verifyv(buf []byte) error {
 	return namesVerifiers.Root(3).Verify(buf)
 }
 
 func (rcv *v_) RcvType() rcv_ {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv_(rcv._tab.GetByte(o + rcv._tab.Pos))
-	}
-	return 0
+	return rcv_(rcv._tab.GetByteSlot(4, 0))
 }
 
 func (rcv *v_) MutateRcvType(n rcv_) bool {
@@ -1732,74 +1714,74 @@ func (rcv *v_) Of(obj *v_) *v_ {
 	return nil
 }
 
-func v_Start(builder *flatbuf.Builder) {
+func vStart(builder *flatbuf.Builder) {
 	builder.StartObject(5)
 }
 
-func v_AddRcvType(builder *flatbuf.Builder, rcv_Type rcv_) {
+func vAddRcvType(builder *flatbuf.Builder, rcv_Type rcv_) {
 	builder.PrependByteSlot(0, byte(rcv_Type), 0)
 }
 
-func v_AddRcv(builder *flatbuf.Builder, rcv_ flatbuf.UOffsetT) {
+func vAddRcv(builder *flatbuf.Builder, rcv_ flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(1, rcv_, 0)
 }
 
-func v_AddMoreType(builder *flatbuf.Builder, moreType flatbuf.UOffsetT) {
+func vAddMoreType(builder *flatbuf.Builder, moreType flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(2, moreType, 0)
 }
 
-func v_StartMoreTypeVector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
+func vStartMoreTypeVector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
 	return builder.StartVector(1, numElems, 1)
 }
 
-func v_AddMore(builder *flatbuf.Builder, more flatbuf.UOffsetT) {
+func vAddMore(builder *flatbuf.Builder, more flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(3, more, 0)
 }
 
-func v_StartMoreVector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
+func vStartMoreVector(builder *flatbuf.Builder, numElems int) flatbuf.UOffsetT {
 	return builder.StartVector(4, numElems, 4)
 }
 
-func v_AddOf(builder *flatbuf.Builder, of flatbuf.UOffsetT) {
+func vAddOf(builder *flatbuf.Builder, of flatbuf.UOffsetT) {
 	builder.PrependUOffsetTSlot(4, of, 0)
 }
 
-func v_End(builder *flatbuf.Builder) flatbuf.UOffsetT {
+func vEnd(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	return builder.EndObject()
 }
 
-// v_T is v_ as a Go value. A nil slice or pointer and an empty string
+// vT is v_ as a Go value. A nil slice or pointer and an empty string
 //
 // are absent fields.
-type v_T struct {
-	Rcv  *rcv_T   `json:"rcv"`
-	More []*rcv_T `json:"more"`
-	Of   *v_T     `json:"of"`
+type vT struct {
+	Rcv  *rcvT   `json:"rcv"`
+	More []*rcvT `json:"more"`
+	Of   *vT     `json:"of"`
 }
 
-// Newv_T returns a new v_T.
-func Newv_T() *v_T {
-	return &v_T{}
+// NewvT returns a new vT.
+func NewvT() *vT {
+	return &vT{}
 }
 
-// Unmarshalv_ verifies a buffer and returns its root as a Go value, which does
+// Unmarshalv verifies a buffer and returns its root as a Go value, which does
 // not alias it. The error is a *diag.Fault.
-func Unmarshalv_(buf []byte) (*v_T, error) {
-	if err := Verifyv_(buf); err != nil {
+func Unmarshalv(buf []byte) (*vT, error) {
+	if err := Verifyv(buf); err != nil {
 		return nil, err
 	}
-	t := &v_T{}
+	t := &vT{}
 	u := flatbuf.NewUnpacking(buf)
-	GetRootAsv_(buf, 0).UnPackIn(&u, t)
+	GetRootAsv(buf, 0).UnPackIn(&u, t)
 	return t, u.Err()
 }
 
 // Pack writes the table with all that it refers to and returns its offset.
-func (t *v_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
+func (t *vT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	if t == nil {
 		return 0
 	}
-	m := v_Builder{b: builder}
+	m := vBuilder{b: builder}
 	m.f0 = t.Rcv.PackRef(builder)
 	if t.More != nil {
 		all := make([]flatbuf.UnionRef[rcv_], len(t.More))
@@ -1814,24 +1796,24 @@ func (t *v_T) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 
 // UnPackTo copies the table to t, with all that it refers to. What is nested
 // deeper than a verifier allows is left out.
-func (rcv *v_) UnPackTo(t *v_T) {
+func (rcv *v_) UnPackTo(t *vT) {
 	u := flatbuf.NewUnpacking(rcv._tab.Bytes)
 	rcv.UnPackIn(&u, t)
 }
 
 // UnPack returns the table as a Go value: see UnPackTo.
-func (rcv *v_) UnPack() *v_T {
+func (rcv *v_) UnPack() *vT {
 	if rcv == nil {
 		return nil
 	}
-	t := &v_T{}
+	t := &vT{}
 	rcv.UnPackTo(t)
 	return t
 }
 
 // UnPackIn is UnPackTo within the bounds of u.
-func (rcv *v_) UnPackIn(u *flatbuf.Unpacking, t *v_T) {
-	*t = v_T{}
+func (rcv *v_) UnPackIn(u *flatbuf.Unpacking, t *vT) {
+	*t = vT{}
 	if !u.Enter() {
 		return
 	}
@@ -1839,7 +1821,7 @@ func (rcv *v_) UnPackIn(u *flatbuf.Unpacking, t *v_T) {
 		t.Rcv = rcv.RcvType().UnPackIn(u, table)
 	}
 	if n, ok := u.Vector(4, rcv._tab, 10, flatbuf.Near); ok {
-		t.More = make([]*rcv_T, n)
+		t.More = make([]*rcvT, n)
 		for j := range t.More {
 			if table := (flatbuf.Table{}); rcv.More(&table, j) {
 				t.More[j] = rcv.MoreType(j).UnPackIn(u, table)
@@ -1847,49 +1829,60 @@ func (rcv *v_) UnPackIn(u *flatbuf.Unpacking, t *v_T) {
 		}
 	}
 	if x := rcv.Of(nil); x != nil {
-		t.Of = new(v_T)
+		t.Of = new(vT)
 		x.UnPackIn(u, t.Of)
 	}
 	u.Leave()
 }
 
-// v_Builder gathers the fields of a v_; End writes it. Everything that it refers
+// shapeOfv is a v_ with all its fields.
+var shapeOfv = &flatbuf.TableShape{Size: 21, Align: 4, Vtable: "\x0e\x00\x15\x00\x14\x00\x04\x00\b\x00\f\x00\x10\x00"}
+
+// vBuilder gathers the fields of a v_; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
-type v_Builder struct {
+type vBuilder struct {
 	b  *flatbuf.Builder
 	f0 flatbuf.UnionRef[rcv_]  // Rcv
 	f1 flatbuf.UnionsRef[rcv_] // More
 	f2 flatbuf.Ref[v_]         // Of
 }
 
-// Newv_Builder begins a v_.
-func Newv_Builder(builder *flatbuf.Builder) *v_Builder {
-	return new(v_Builder).begin(builder)
+// NewvBuilder begins a v_.
+func NewvBuilder(builder *flatbuf.Builder) *vBuilder {
+	return &vBuilder{b: builder}
 }
 
-// begin is apart from Newv_Builder so that this one is inlined, and the builder stays on the stack.
-func (m *v_Builder) begin(builder *flatbuf.Builder) *v_Builder {
-	m.b = builder
-	return m
-}
-
-func (m *v_Builder) Rcv(v flatbuf.UnionRef[rcv_]) *v_Builder {
+func (m *vBuilder) Rcv(v flatbuf.UnionRef[rcv_]) *vBuilder {
 	m.f0 = v
 	return m
 }
 
-func (m *v_Builder) More(v flatbuf.UnionsRef[rcv_]) *v_Builder {
+func (m *vBuilder) More(v flatbuf.UnionsRef[rcv_]) *vBuilder {
 	m.f1 = v
 	return m
 }
 
-func (m *v_Builder) Of(v flatbuf.Ref[v_]) *v_Builder {
+func (m *vBuilder) Of(v flatbuf.Ref[v_]) *vBuilder {
 	m.f2 = v
 	return m
 }
 
 // End writes the table and returns its offset.
-func (m *v_Builder) End() flatbuf.Ref[v_] {
+func (m *vBuilder) End() flatbuf.Ref[v_] {
+	if m.f0.Offset != 0 &&
+		m.f1.Types != 0 &&
+		m.f1.Values != 0 &&
+		m.f2 != 0 &&
+		m.f0.Type != 0 {
+		t, off := m.b.StartFullTable(shapeOfv)
+		p := (*[21]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0.Offset))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f1.Types))
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f1.Values))
+		flatbuf.WriteUOffsetT(p[16:], off-16-flatbuf.UOffsetT(m.f2))
+		flatbuf.WriteByte(p[20:], byte(m.f0.Type))
+		return flatbuf.Ref[v_](m.b.EndFullTable(shapeOfv, off))
+	}
 	t, vt := m.b.StartTable(5, 17, 4)
 	at := 4
 	refs := at
@@ -1899,7 +1892,7 @@ func (m *v_Builder) End() flatbuf.Ref[v_] {
 	return flatbuf.Ref[v_](m.b.EndTable(t, vt, 4, at, refs, end))
 }
 
-func (m *v_Builder) put0(t []byte, vt []uint16, at int) int {
+func (m *vBuilder) put0(t []byte, vt []uint16, at int) int {
 	if m.f0.Offset != 0 {
 		at = flatbuf.PutUint32(t, vt, 1, at, uint32(m.f0.Offset))
 	}
@@ -1915,7 +1908,7 @@ func (m *v_Builder) put0(t []byte, vt []uint16, at int) int {
 	return at
 }
 
-func (m *v_Builder) put1(t []byte, vt []uint16, at int) int {
+func (m *vBuilder) put1(t []byte, vt []uint16, at int) int {
 	if m.f0.Type != 0 {
 		at = flatbuf.PutUint8(t, vt, 0, at, uint8(m.f0.Type))
 	}

@@ -169,6 +169,9 @@ func (rcv *Root) UnPackIn(u *flatbuf.Unpacking, t *RootT) {
 	u.Leave()
 }
 
+// shapeOfRoot is a Root with all its fields.
+var shapeOfRoot = &flatbuf.TableShape{Size: 12, Align: 4, Vtable: "\b\x00\f\x00\x04\x00\b\x00"}
+
 // RootBuilder gathers the fields of a Root; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type RootBuilder struct {
@@ -179,13 +182,7 @@ type RootBuilder struct {
 
 // NewRootBuilder begins a Root.
 func NewRootBuilder(builder *flatbuf.Builder) *RootBuilder {
-	return new(RootBuilder).begin(builder)
-}
-
-// begin is apart from NewRootBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *RootBuilder) begin(builder *flatbuf.Builder) *RootBuilder {
-	m.b = builder
-	return m
+	return &RootBuilder{b: builder}
 }
 
 func (m *RootBuilder) Left(v flatbuf.Ref[left.Left]) *RootBuilder {
@@ -200,6 +197,14 @@ func (m *RootBuilder) Right(v flatbuf.Ref[right.Right]) *RootBuilder {
 
 // End writes the table and returns its offset.
 func (m *RootBuilder) End() flatbuf.Ref[Root] {
+	if m.f0 != 0 &&
+		m.f1 != 0 {
+		t, off := m.b.StartFullTable(shapeOfRoot)
+		p := (*[12]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f1))
+		return flatbuf.Ref[Root](m.b.EndFullTable(shapeOfRoot, off))
+	}
 	t, vt := m.b.StartTable(2, 8, 4)
 	at := 4
 	refs := at

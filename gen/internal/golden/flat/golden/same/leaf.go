@@ -121,15 +121,7 @@ func (t *LeafT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	}
 	m := LeafBuilder{b: builder}
 	if t.Parts != nil {
-		refs := builder.PushOffsets(len(t.Parts))
-		for j, x := range t.Parts {
-			if x == nil {
-				x = new(PartT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f0 = flatbuf.Ref[[]Part](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Parts))
+		m.f0 = flatbuf.PackTables[Part](builder, t.Parts, (*PartT).Pack)
 	}
 	return flatbuf.UOffsetT(m.End())
 }
@@ -169,6 +161,9 @@ func (rcv *Leaf) UnPackIn(u *flatbuf.Unpacking, t *LeafT) {
 	u.Leave()
 }
 
+// shapeOfLeaf is a Leaf with all its fields.
+var shapeOfLeaf = &flatbuf.TableShape{Size: 8, Align: 4, Vtable: "\x06\x00\b\x00\x04\x00"}
+
 // LeafBuilder gathers the fields of a Leaf; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type LeafBuilder struct {
@@ -178,13 +173,7 @@ type LeafBuilder struct {
 
 // NewLeafBuilder begins a Leaf.
 func NewLeafBuilder(builder *flatbuf.Builder) *LeafBuilder {
-	return new(LeafBuilder).begin(builder)
-}
-
-// begin is apart from NewLeafBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *LeafBuilder) begin(builder *flatbuf.Builder) *LeafBuilder {
-	m.b = builder
-	return m
+	return &LeafBuilder{b: builder}
 }
 
 func (m *LeafBuilder) Parts(v flatbuf.Ref[[]Part]) *LeafBuilder {
@@ -194,6 +183,12 @@ func (m *LeafBuilder) Parts(v flatbuf.Ref[[]Part]) *LeafBuilder {
 
 // End writes the table and returns its offset.
 func (m *LeafBuilder) End() flatbuf.Ref[Leaf] {
+	if m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfLeaf)
+		p := (*[8]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		return flatbuf.Ref[Leaf](m.b.EndFullTable(shapeOfLeaf, off))
+	}
 	t, vt := m.b.StartTable(1, 4, 4)
 	at := 4
 	refs := at

@@ -56,11 +56,7 @@ func VerifyPart(buf []byte) error {
 }
 
 func (rcv *Part) N() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(4, 0)
 }
 
 func (rcv *Part) MutateN(n int32) bool {
@@ -140,6 +136,9 @@ func (rcv *Part) UnPackIn(u *flatbuf.Unpacking, t *PartT) {
 	u.Leave()
 }
 
+// shapeOfPart is a Part with all its fields.
+var shapeOfPart = &flatbuf.TableShape{Size: 8, Align: 4, Vtable: "\x06\x00\b\x00\x04\x00"}
+
 // PartBuilder gathers the fields of a Part; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type PartBuilder struct {
@@ -149,13 +148,7 @@ type PartBuilder struct {
 
 // NewPartBuilder begins a Part.
 func NewPartBuilder(builder *flatbuf.Builder) *PartBuilder {
-	return new(PartBuilder).begin(builder)
-}
-
-// begin is apart from NewPartBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *PartBuilder) begin(builder *flatbuf.Builder) *PartBuilder {
-	m.b = builder
-	return m
+	return &PartBuilder{b: builder}
 }
 
 func (m *PartBuilder) N(v int32) *PartBuilder {
@@ -165,6 +158,12 @@ func (m *PartBuilder) N(v int32) *PartBuilder {
 
 // End writes the table and returns its offset.
 func (m *PartBuilder) End() flatbuf.Ref[Part] {
+	if m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfPart)
+		p := (*[8]byte)(t)
+		flatbuf.WriteInt32(p[4:], m.f0)
+		return flatbuf.Ref[Part](m.b.EndFullTable(shapeOfPart, off))
+	}
 	t, vt := m.b.StartTable(1, 4, 4)
 	at := 4
 	refs := at

@@ -56,11 +56,7 @@ func VerifyMoney(buf []byte) error {
 }
 
 func (rcv *Money) Units() int64 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetInt64(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt64Slot(4, 0)
 }
 
 func (rcv *Money) MutateUnits(n int64) bool {
@@ -155,6 +151,9 @@ func (rcv *Money) UnPackIn(u *flatbuf.Unpacking, t *MoneyT) {
 	u.Leave()
 }
 
+// shapeOfMoney is a Money with all its fields.
+var shapeOfMoney = &flatbuf.TableShape{Size: 16, Align: 8, Vtable: "\b\x00\x10\x00\x04\x00\f\x00"}
+
 // MoneyBuilder gathers the fields of a Money; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type MoneyBuilder struct {
@@ -165,14 +164,7 @@ type MoneyBuilder struct {
 
 // NewMoneyBuilder begins a Money with its required fields.
 func NewMoneyBuilder(builder *flatbuf.Builder, currency flatbuf.Ref[string]) *MoneyBuilder {
-	return new(MoneyBuilder).begin(builder, currency)
-}
-
-// begin is apart from NewMoneyBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *MoneyBuilder) begin(builder *flatbuf.Builder, currency flatbuf.Ref[string]) *MoneyBuilder {
-	m.b = builder
-	m.f1 = currency
-	return m
+	return &MoneyBuilder{b: builder, f1: currency}
 }
 
 func (m *MoneyBuilder) Units(v int64) *MoneyBuilder {
@@ -182,6 +174,14 @@ func (m *MoneyBuilder) Units(v int64) *MoneyBuilder {
 
 // End writes the table and returns its offset.
 func (m *MoneyBuilder) End() flatbuf.Ref[Money] {
+	if m.f0 != 0 &&
+		m.f1 != 0 {
+		t, off := m.b.StartFullTable(shapeOfMoney)
+		p := (*[16]byte)(t)
+		flatbuf.WriteInt64(p[4:], m.f0)
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f1))
+		return flatbuf.Ref[Money](m.b.EndFullTable(shapeOfMoney, off))
+	}
 	t, vt := m.b.StartTable(2, 12, 8)
 	at := 4
 	at = m.put0(t, vt, at)
@@ -359,6 +359,9 @@ func (rcv *Person) UnPackIn(u *flatbuf.Unpacking, t *PersonT) {
 	u.Leave()
 }
 
+// shapeOfPerson is a Person with all its fields.
+var shapeOfPerson = &flatbuf.TableShape{Size: 12, Align: 4, Vtable: "\b\x00\f\x00\x04\x00\b\x00"}
+
 // PersonBuilder gathers the fields of a Person; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type PersonBuilder struct {
@@ -369,13 +372,7 @@ type PersonBuilder struct {
 
 // NewPersonBuilder begins a Person.
 func NewPersonBuilder(builder *flatbuf.Builder) *PersonBuilder {
-	return new(PersonBuilder).begin(builder)
-}
-
-// begin is apart from NewPersonBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *PersonBuilder) begin(builder *flatbuf.Builder) *PersonBuilder {
-	m.b = builder
-	return m
+	return &PersonBuilder{b: builder}
 }
 
 func (m *PersonBuilder) Name(v flatbuf.Ref[string]) *PersonBuilder {
@@ -390,6 +387,14 @@ func (m *PersonBuilder) Purse(v flatbuf.Ref[Money]) *PersonBuilder {
 
 // End writes the table and returns its offset.
 func (m *PersonBuilder) End() flatbuf.Ref[Person] {
+	if m.f0 != 0 &&
+		m.f1 != 0 {
+		t, off := m.b.StartFullTable(shapeOfPerson)
+		p := (*[12]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f1))
+		return flatbuf.Ref[Person](m.b.EndFullTable(shapeOfPerson, off))
+	}
 	t, vt := m.b.StartTable(2, 8, 4)
 	at := 4
 	refs := at

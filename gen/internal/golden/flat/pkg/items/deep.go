@@ -177,6 +177,9 @@ func (rcv *Maker) UnPackIn(u *flatbuf.Unpacking, t *MakerT) {
 	u.Leave()
 }
 
+// shapeOfMaker is a Maker with all its fields.
+var shapeOfMaker = &flatbuf.TableShape{Size: 8, Align: 4, Vtable: "\x06\x00\b\x00\x04\x00"}
+
 // MakerBuilder gathers the fields of a Maker; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type MakerBuilder struct {
@@ -186,13 +189,7 @@ type MakerBuilder struct {
 
 // NewMakerBuilder begins a Maker.
 func NewMakerBuilder(builder *flatbuf.Builder) *MakerBuilder {
-	return new(MakerBuilder).begin(builder)
-}
-
-// begin is apart from NewMakerBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *MakerBuilder) begin(builder *flatbuf.Builder) *MakerBuilder {
-	m.b = builder
-	return m
+	return &MakerBuilder{b: builder}
 }
 
 func (m *MakerBuilder) Person(v flatbuf.Ref[base.Person]) *MakerBuilder {
@@ -202,6 +199,12 @@ func (m *MakerBuilder) Person(v flatbuf.Ref[base.Person]) *MakerBuilder {
 
 // End writes the table and returns its offset.
 func (m *MakerBuilder) End() flatbuf.Ref[Maker] {
+	if m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfMaker)
+		p := (*[8]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		return flatbuf.Ref[Maker](m.b.EndFullTable(shapeOfMaker, off))
+	}
 	t, vt := m.b.StartTable(1, 4, 4)
 	at := 4
 	refs := at

@@ -66,11 +66,7 @@ func (rcv *Item) Name() []byte {
 }
 
 func (rcv *Item) Kind() Kind {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(6))
-	if o != 0 {
-		return Kind(rcv._tab.GetInt8(o + rcv._tab.Pos))
-	}
-	return 0
+	return Kind(rcv._tab.GetInt8Slot(6, 0))
 }
 
 func (rcv *Item) MutateKind(n Kind) bool {
@@ -226,6 +222,9 @@ func (rcv *Item) UnPackIn(u *flatbuf.Unpacking, t *ItemT) {
 	u.Leave()
 }
 
+// shapeOfItem is a Item with all its fields.
+var shapeOfItem = &flatbuf.TableShape{Size: 17, Align: 4, Vtable: "\f\x00\x11\x00\x04\x00\x10\x00\b\x00\f\x00"}
+
 // ItemBuilder gathers the fields of a Item; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type ItemBuilder struct {
@@ -238,14 +237,7 @@ type ItemBuilder struct {
 
 // NewItemBuilder begins a Item with its required fields.
 func NewItemBuilder(builder *flatbuf.Builder, name flatbuf.Ref[string]) *ItemBuilder {
-	return new(ItemBuilder).begin(builder, name)
-}
-
-// begin is apart from NewItemBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *ItemBuilder) begin(builder *flatbuf.Builder, name flatbuf.Ref[string]) *ItemBuilder {
-	m.b = builder
-	m.f0 = name
-	return m
+	return &ItemBuilder{b: builder, f0: name}
 }
 
 func (m *ItemBuilder) Kind(v Kind) *ItemBuilder {
@@ -265,6 +257,18 @@ func (m *ItemBuilder) Maker(v flatbuf.Ref[Maker]) *ItemBuilder {
 
 // End writes the table and returns its offset.
 func (m *ItemBuilder) End() flatbuf.Ref[Item] {
+	if m.f0 != 0 &&
+		m.f2 != 0 &&
+		m.f3 != 0 &&
+		m.f1 != 0 {
+		t, off := m.b.StartFullTable(shapeOfItem)
+		p := (*[17]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f2))
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f3))
+		flatbuf.WriteInt8(p[16:], int8(m.f1))
+		return flatbuf.Ref[Item](m.b.EndFullTable(shapeOfItem, off))
+	}
 	t, vt := m.b.StartTable(4, 13, 4)
 	at := 4
 	refs := at

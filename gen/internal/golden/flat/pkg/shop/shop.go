@@ -120,11 +120,7 @@ func (rcv *Order) Owner(obj *base.Person) *base.Person {
 }
 
 func (rcv *Order) Kind() items.Kind {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(10))
-	if o != 0 {
-		return items.Kind(rcv._tab.GetInt8(o + rcv._tab.Pos))
-	}
-	return 1
+	return items.Kind(rcv._tab.GetInt8Slot(10, 1))
 }
 
 func (rcv *Order) MutateKind(n items.Kind) bool {
@@ -213,15 +209,7 @@ func (t *OrderT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 	}
 	m := OrderBuilder{b: builder}
 	if t.Items != nil {
-		refs := builder.PushOffsets(len(t.Items))
-		for j, x := range t.Items {
-			if x == nil {
-				x = new(items.ItemT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f0 = flatbuf.Ref[[]items.Item](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Items))
+		m.f0 = flatbuf.PackTables[items.Item](builder, t.Items, (*items.ItemT).Pack)
 	}
 	m.f1 = flatbuf.Ref[base.Money](t.Total.Pack(builder))
 	m.f2 = flatbuf.Ref[base.Person](t.Owner.Pack(builder))
@@ -278,6 +266,9 @@ func (rcv *Order) UnPackIn(u *flatbuf.Unpacking, t *OrderT) {
 	u.Leave()
 }
 
+// shapeOfOrder is a Order with all its fields.
+var shapeOfOrder = &flatbuf.TableShape{Size: 21, Align: 4, Vtable: "\x0e\x00\x15\x00\x04\x00\b\x00\f\x00\x14\x00\x10\x00"}
+
 // OrderBuilder gathers the fields of a Order; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type OrderBuilder struct {
@@ -291,14 +282,7 @@ type OrderBuilder struct {
 
 // NewOrderBuilder begins a Order.
 func NewOrderBuilder(builder *flatbuf.Builder) *OrderBuilder {
-	return new(OrderBuilder).begin(builder)
-}
-
-// begin is apart from NewOrderBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *OrderBuilder) begin(builder *flatbuf.Builder) *OrderBuilder {
-	m.b = builder
-	m.f3 = 1
-	return m
+	return &OrderBuilder{b: builder, f3: 1}
 }
 
 func (m *OrderBuilder) Items(v flatbuf.Ref[[]items.Item]) *OrderBuilder {
@@ -328,6 +312,20 @@ func (m *OrderBuilder) By(v flatbuf.Ref[items.Maker]) *OrderBuilder {
 
 // End writes the table and returns its offset.
 func (m *OrderBuilder) End() flatbuf.Ref[Order] {
+	if m.f0 != 0 &&
+		m.f1 != 0 &&
+		m.f2 != 0 &&
+		m.f4 != 0 &&
+		m.f3 != 1 {
+		t, off := m.b.StartFullTable(shapeOfOrder)
+		p := (*[21]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f1))
+		flatbuf.WriteUOffsetT(p[12:], off-12-flatbuf.UOffsetT(m.f2))
+		flatbuf.WriteUOffsetT(p[16:], off-16-flatbuf.UOffsetT(m.f4))
+		flatbuf.WriteInt8(p[20:], int8(m.f3))
+		return flatbuf.Ref[Order](m.b.EndFullTable(shapeOfOrder, off))
+	}
 	t, vt := m.b.StartTable(5, 17, 4)
 	at := 4
 	refs := at

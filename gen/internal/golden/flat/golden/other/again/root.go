@@ -72,11 +72,7 @@ func (rcv *Again) Root(obj *other.Root) *other.Root {
 }
 
 func (rcv *Again) Side() left.Side {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(6))
-	if o != 0 {
-		return left.Side(rcv._tab.GetInt32(o + rcv._tab.Pos))
-	}
-	return 0
+	return left.Side(rcv._tab.GetInt32Slot(6, 0))
 }
 
 func (rcv *Again) MutateSide(n left.Side) bool {
@@ -186,6 +182,9 @@ func (rcv *Again) UnPackIn(u *flatbuf.Unpacking, t *AgainT) {
 	u.Leave()
 }
 
+// shapeOfAgain is a Again with all its fields.
+var shapeOfAgain = &flatbuf.TableShape{Size: 16, Align: 4, Vtable: "\n\x00\x10\x00\x04\x00\b\x00\f\x00"}
+
 // AgainBuilder gathers the fields of a Again; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type AgainBuilder struct {
@@ -197,13 +196,7 @@ type AgainBuilder struct {
 
 // NewAgainBuilder begins a Again.
 func NewAgainBuilder(builder *flatbuf.Builder) *AgainBuilder {
-	return new(AgainBuilder).begin(builder)
-}
-
-// begin is apart from NewAgainBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *AgainBuilder) begin(builder *flatbuf.Builder) *AgainBuilder {
-	m.b = builder
-	return m
+	return &AgainBuilder{b: builder}
 }
 
 func (m *AgainBuilder) Root(v flatbuf.Ref[other.Root]) *AgainBuilder {
@@ -223,6 +216,16 @@ func (m *AgainBuilder) Lower(v *right.LowerT) *AgainBuilder {
 
 // End writes the table and returns its offset.
 func (m *AgainBuilder) End() flatbuf.Ref[Again] {
+	if m.f0 != 0 &&
+		m.f1 != 0 &&
+		m.f2 != nil {
+		t, off := m.b.StartFullTable(shapeOfAgain)
+		p := (*[16]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteInt32(p[8:], int32(m.f1))
+		m.f2.Put(p[12:])
+		return flatbuf.Ref[Again](m.b.EndFullTable(shapeOfAgain, off))
+	}
 	t, vt := m.b.StartTable(3, 12, 4)
 	at := 4
 	refs := at

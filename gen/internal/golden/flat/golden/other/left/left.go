@@ -102,11 +102,7 @@ func (rcv *Left) Right(obj *right.Right) *right.Right {
 }
 
 func (rcv *Left) Side() Side {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(6))
-	if o != 0 {
-		return Side(rcv._tab.GetInt32(o + rcv._tab.Pos))
-	}
-	return 1
+	return Side(rcv._tab.GetInt32Slot(6, 1))
 }
 
 func (rcv *Left) MutateSide(n Side) bool {
@@ -198,6 +194,9 @@ func (rcv *Left) UnPackIn(u *flatbuf.Unpacking, t *LeftT) {
 	u.Leave()
 }
 
+// shapeOfLeft is a Left with all its fields.
+var shapeOfLeft = &flatbuf.TableShape{Size: 12, Align: 4, Vtable: "\b\x00\f\x00\x04\x00\b\x00"}
+
 // LeftBuilder gathers the fields of a Left; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type LeftBuilder struct {
@@ -208,14 +207,7 @@ type LeftBuilder struct {
 
 // NewLeftBuilder begins a Left.
 func NewLeftBuilder(builder *flatbuf.Builder) *LeftBuilder {
-	return new(LeftBuilder).begin(builder)
-}
-
-// begin is apart from NewLeftBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *LeftBuilder) begin(builder *flatbuf.Builder) *LeftBuilder {
-	m.b = builder
-	m.f1 = 1
-	return m
+	return &LeftBuilder{b: builder, f1: 1}
 }
 
 func (m *LeftBuilder) Right(v flatbuf.Ref[right.Right]) *LeftBuilder {
@@ -230,6 +222,14 @@ func (m *LeftBuilder) Side(v Side) *LeftBuilder {
 
 // End writes the table and returns its offset.
 func (m *LeftBuilder) End() flatbuf.Ref[Left] {
+	if m.f0 != 0 &&
+		m.f1 != 1 {
+		t, off := m.b.StartFullTable(shapeOfLeft)
+		p := (*[12]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		flatbuf.WriteInt32(p[8:], int32(m.f1))
+		return flatbuf.Ref[Left](m.b.EndFullTable(shapeOfLeft, off))
+	}
 	t, vt := m.b.StartTable(2, 8, 4)
 	at := 4
 	refs := at

@@ -139,11 +139,7 @@ func VerifyRight(buf []byte) error {
 }
 
 func (rcv *Right) N() int32 {
-	o := flatbuf.UOffsetT(rcv._tab.Offset(4))
-	if o != 0 {
-		return rcv._tab.GetInt32(o + rcv._tab.Pos)
-	}
-	return 0
+	return rcv._tab.GetInt32Slot(4, 0)
 }
 
 func (rcv *Right) MutateN(n int32) bool {
@@ -273,15 +269,7 @@ func (t *RightT) Pack(builder *flatbuf.Builder) flatbuf.UOffsetT {
 		m.f2 = lowerVector(builder, t.Lowers)
 	}
 	if t.Back != nil {
-		refs := builder.PushOffsets(len(t.Back))
-		for j, x := range t.Back {
-			if x == nil {
-				x = new(BackT)
-			}
-			refs[j] = x.Pack(builder)
-		}
-		m.f3 = flatbuf.Ref[[]Back](builder.CreateVectorOfTables(refs))
-		builder.PopOffsets(len(t.Back))
+		m.f3 = flatbuf.PackTables[Back](builder, t.Back, (*BackT).Pack)
 	}
 	return flatbuf.UOffsetT(m.End())
 }
@@ -331,6 +319,9 @@ func (rcv *Right) UnPackIn(u *flatbuf.Unpacking, t *RightT) {
 	u.Leave()
 }
 
+// shapeOfRight is a Right with all its fields.
+var shapeOfRight = &flatbuf.TableShape{Size: 20, Align: 4, Vtable: "\f\x00\x14\x00\f\x00\x10\x00\x04\x00\b\x00"}
+
 // RightBuilder gathers the fields of a Right; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type RightBuilder struct {
@@ -343,13 +334,7 @@ type RightBuilder struct {
 
 // NewRightBuilder begins a Right.
 func NewRightBuilder(builder *flatbuf.Builder) *RightBuilder {
-	return new(RightBuilder).begin(builder)
-}
-
-// begin is apart from NewRightBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *RightBuilder) begin(builder *flatbuf.Builder) *RightBuilder {
-	m.b = builder
-	return m
+	return &RightBuilder{b: builder}
 }
 
 func (m *RightBuilder) N(v int32) *RightBuilder {
@@ -374,6 +359,18 @@ func (m *RightBuilder) Back(v flatbuf.Ref[[]Back]) *RightBuilder {
 
 // End writes the table and returns its offset.
 func (m *RightBuilder) End() flatbuf.Ref[Right] {
+	if m.f2 != 0 &&
+		m.f3 != 0 &&
+		m.f0 != 0 &&
+		m.f1 != nil {
+		t, off := m.b.StartFullTable(shapeOfRight)
+		p := (*[20]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f2))
+		flatbuf.WriteUOffsetT(p[8:], off-8-flatbuf.UOffsetT(m.f3))
+		flatbuf.WriteInt32(p[12:], m.f0)
+		m.f1.Put(p[16:])
+		return flatbuf.Ref[Right](m.b.EndFullTable(shapeOfRight, off))
+	}
 	t, vt := m.b.StartTable(4, 16, 4)
 	at := 4
 	refs := at
@@ -541,6 +538,9 @@ func (rcv *Back) UnPackIn(u *flatbuf.Unpacking, t *BackT) {
 	u.Leave()
 }
 
+// shapeOfBack is a Back with all its fields.
+var shapeOfBack = &flatbuf.TableShape{Size: 8, Align: 4, Vtable: "\x06\x00\b\x00\x04\x00"}
+
 // BackBuilder gathers the fields of a Back; End writes it. Everything that it refers
 // to can be written in the meantime, as nothing of the table is until then.
 type BackBuilder struct {
@@ -550,13 +550,7 @@ type BackBuilder struct {
 
 // NewBackBuilder begins a Back.
 func NewBackBuilder(builder *flatbuf.Builder) *BackBuilder {
-	return new(BackBuilder).begin(builder)
-}
-
-// begin is apart from NewBackBuilder so that this one is inlined, and the builder stays on the stack.
-func (m *BackBuilder) begin(builder *flatbuf.Builder) *BackBuilder {
-	m.b = builder
-	return m
+	return &BackBuilder{b: builder}
 }
 
 func (m *BackBuilder) Right(v flatbuf.Ref[Right]) *BackBuilder {
@@ -566,6 +560,12 @@ func (m *BackBuilder) Right(v flatbuf.Ref[Right]) *BackBuilder {
 
 // End writes the table and returns its offset.
 func (m *BackBuilder) End() flatbuf.Ref[Back] {
+	if m.f0 != 0 {
+		t, off := m.b.StartFullTable(shapeOfBack)
+		p := (*[8]byte)(t)
+		flatbuf.WriteUOffsetT(p[4:], off-4-flatbuf.UOffsetT(m.f0))
+		return flatbuf.Ref[Back](m.b.EndFullTable(shapeOfBack, off))
+	}
 	t, vt := m.b.StartTable(1, 4, 4)
 	at := 4
 	refs := at
