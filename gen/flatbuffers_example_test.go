@@ -47,7 +47,7 @@ func ExampleFlatBuffersProject() {
 		fmt.Println(err)
 		return
 	}
-	files, err := gen.FlatBuffersProject([]*schema.File{f}, gen.Project{Name: "greeter", Path: "example.com/greeter"})
+	files, err := gen.FlatBuffersProject([]*schema.File{f}, gen.Project{Name: "greeter", Path: "example.com/greeter", Schema: fbsidl.AppendBinary})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -57,6 +57,7 @@ func ExampleFlatBuffersProject() {
 	}
 	// Output:
 	// stub/greet/greeter.go false
+	// stub/schema.bfbs false
 	// cmd/client/main.go true
 	// config.go true
 	// config.json true

@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/gen/internal/fbs"
@@ -17,6 +18,10 @@ type Project struct {
 	Path string // import path of the project's directory
 	// StubsOnly leaves out all but generated code.
 	StubsOnly bool
+	// Schema appends the binary schema of a file of FlatBuffers to dst, as AppendBinary of package
+	// fbsidl does. With it the project embeds its schema, and its services take JSON
+	// and Protobuf, too.
+	Schema func(dst []byte, f *schema.File) ([]byte, error)
 }
 
 // ProjectFile is a file of a project.
@@ -65,7 +70,51 @@ func FlatBuffersProject(files []*schema.File, p Project, opts ...Option) ([]Proj
 	if err != nil {
 		return nil, err
 	}
-	return project(s, p, out)
+	binary, err := p.schemas(files)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range binary {
+		s.Schemas = append(s.Schemas, stubs+"/"+f.Path)
+	}
+	return project(s, p, append(out, binary...))
+}
+
+// schemas returns binary schemas that together have all services of the files and what they include.
+func (p Project) schemas(files []*schema.File) (out []File, err error) {
+	if p.Schema == nil || p.StubsOnly {
+		return nil, nil
+	}
+	seen := make(map[*schema.File]bool)
+	for _, f := range files {
+		if !newServices(f, seen) {
+			continue
+		}
+		name := "schema.bfbs"
+		if len(out) > 0 {
+			name = fmt.Sprintf("schema%d.bfbs", len(out)+1)
+		}
+		content, err := p.Schema(nil, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{Path: name, Content: content})
+	}
+	return out, nil
+}
+
+// newServices reports whether f, or a file that it includes, has services and is not in seen, and
+// adds them all to seen.
+func newServices(f *schema.File, seen map[*schema.File]bool) bool {
+	if seen[f] {
+		return false
+	}
+	seen[f] = true
+	found := len(f.Services()) > 0
+	for _, i := range f.Includes() {
+		found = newServices(i.File, seen) || found
+	}
+	return found
 }
 
 // project joins generated code and what is around it.

@@ -45,6 +45,12 @@ var layouts = []struct {
 		"api/root.fbs": `include "part.fbs"; namespace app; table Reply { part:Part; } rpc_service S { Get(Part):Reply; }`,
 		"lib/part.fbs": `include "leaf.fbs"; namespace app; table Part { leaf:Leaf; }`, "lib/more/leaf.fbs": `namespace app; table Leaf {}`},
 		[]string{"--fbs", "api/root.fbs", "--fbsdir", "lib", "--fbsdir", "lib/more"}, true},
+	{"two files that share a part and a name", map[string]string{
+		"a.fbs":    `include "part.fbs"; attribute "go_package=example.com/app/a"; namespace app; table Reply { part:Part; } rpc_service A { Get(Part):Reply; }`,
+		"b.fbs":    `include "part.fbs"; attribute "go_package=example.com/app/b"; namespace app; table Reply { n:int; } rpc_service B { Get(Part):Reply; }`,
+		"c.fbs":    `include "part.fbs"; namespace app; table Unserved {}`,
+		"part.fbs": `attribute "go_package=example.com/app/part"; namespace app; table Part { n:int; } rpc_service Parts { Get(Part):Part; }`},
+		[]string{"--fbs", "a.fbs", "--fbs", "c.fbs", "--fbs", "b.fbs"}, true},
 	{"three Go packages and names qualified in part", map[string]string{
 		"root.fbs": `include "a/base.fbs"; include "a/b/item.fbs"; attribute "go_package=example.com/app/shop"; namespace app.shop;
 			table Order { items:[items.Item]; total:base.Money; } rpc_service Orders { Place(Order):base.Money; }`,
@@ -52,16 +58,18 @@ var layouts = []struct {
 		"a/b/item.fbs": `include "../base.fbs"; attribute "go_package=example.com/app/items"; namespace app.items; table Item { price:base.Money; }`},
 		[]string{"--fbs", "root.fbs"}, true},
 	{"names that projects use themselves", map[string]string{
-		"root.fbs": `include "v1.fbs"; namespace log; table A { n:int; } rpc_service _S { Get(A):other.v1.B; }
+		"root.fbs": `include "v1.fbs"; include "transport.fbs"; namespace log; table A { n:int; } rpc_service _S { Get(A):other.v1.B; }
 			rpc_service Watcher {
 				/// Shows what flatbuf. and studio. say.
 				Watch(A):A (streaming: "server"); }
 			rpc_service config { Get(A):A; }
+			rpc_service Bodies { Get(other.transport.Schemas):A; }
 			table low { a:A (required); l:[low]; }
 			union held { low, A } table holder { h:held (required); }
 			rpc_service lower { get(low):low; Client(low):holder; b(low):low (streaming: "bidi"); }
 			namespace app.v1; table C { n:int; } rpc_service Old { Get(C):C; }`,
-		"v1.fbs": `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
+		"transport.fbs": `namespace other.transport; table Schemas { n:int; }`,
+		"v1.fbs":        `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
 		[]string{"--fbs", "root.fbs"}, false},
 	{"names that projects use themselves, of Thrift", map[string]string{
 		"time.thrift": `namespace go time
@@ -183,8 +191,11 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("srv", "go.mod")); err == nil {
 		t.Error("a go.mod in a module")
 	}
-	if text := fileText(t, "srv/one.go"); !strings.Contains(text, `x2 "example.com/found/srv/stub/x"`) || !strings.Contains(text, "return x2.NewOneService(&One{})") {
+	if text := fileText(t, "srv/one.go"); !strings.Contains(text, `x2 "example.com/found/srv/stub/x"`) || !strings.Contains(text, "return x2.NewOneService(&One{}, bodies(\"x.One\"))") {
 		t.Errorf("the handler's file: %s", text)
+	}
+	if text := fileText(t, "srv/one_test.go"); !strings.Contains(text, "func TestOne_json(") {
+		t.Errorf("no test calls with JSON: %s", text)
 	}
 	mine := "package main // mine\n\nfunc (o One) Get() {}\n"
 	kept := []string{"main.go", "config.go", "config.json", "one.go", "one_test.go", "server_test.go", "cmd/client/main.go"}
@@ -230,7 +241,7 @@ func TestNewOverwritesNothingThatItHasNotWritten(t *testing.T) {
 	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; }")
 	placeFile(t, "srv/go.mod", "module (\n\texample.com/mine\n)\n")
 	expect(t, exitUsage, "new", "--fbs", "a.fbs", "-o", "srv", "--mod", "example.com/other")
-	for _, name := range []string{"services.go", "stub/x/a.go"} {
+	for _, name := range []string{"services.go", "stub/x/a.go", "stub/schema.bfbs"} {
 		dir := filepath.Join("srv", filepath.Base(name))
 		mine := "package mine\n"
 		placeFile(t, filepath.Join(dir, "go.mod"), "module example.com/mine\n")
@@ -244,6 +255,13 @@ func TestNewOverwritesNothingThatItHasNotWritten(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(dir, "main.go")); err == nil {
 			t.Error("a project is begun and not ended")
 		}
+	}
+	expect(t, exitOK, "gen", "a.fbs", "-o", "again/stub", "--bfbs")
+	if err := os.Rename("again/stub/a.bfbs", "again/stub/schema.bfbs"); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr := expect(t, exitFailed, "new", "again/stub/schema.bfbs", "-o", "again", "--mod", "example.com/again"); !strings.Contains(stderr, "it is an input") {
+		t.Errorf("got %q", stderr)
 	}
 }
 

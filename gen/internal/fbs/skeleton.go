@@ -97,6 +97,9 @@ func (s *service) method(m *method, outside *unit) *skeleton.Method {
 	switch {
 	case kind == "unary" && sendable:
 		out.Value, out.Call = true, ", "+req
+		if !slices.ContainsFunc(m.Req.Fields, (*field).IsRequired) {
+			out.Path = m.Path
+		}
 	case kind == "server" && sendable:
 		out.Call, out.Each = ", "+req, "*"+outside.qualified(m.Rep.unit, m.Rep.Object)
 	case kind == "client":

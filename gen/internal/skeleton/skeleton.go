@@ -23,6 +23,9 @@ type Project struct {
 	Messages bool   // whether services are FlatBuffers'
 	Mocks    bool   // whether there are mocks, of which tests are to show the use
 	Services []*Service
+	// Schemas are the paths of the binary schemas by which services of FlatBuffers take JSON and
+	// Protobuf; without any they do not.
+	Schemas []string
 }
 
 // Service is one service. The expressions are Go as the project's packages
@@ -56,6 +59,8 @@ type Method struct {
 	Stream, Request, Finish string
 	// Each is what the replies are that the call gives to a function, its last argument; "" if it has none.
 	Each string
+	// Path is what the method is called as, if it is unary and takes an empty JSON object; "" if not.
+	Path string
 	// Mock is a function for the method's mock, as lines of Go; MockFunc and MockCalls are
 	// the mock's fields. "" where the example of a mock cannot have the method.
 	Mock                string
@@ -99,7 +104,7 @@ func (p *Project) Files() ([]File, error) {
 	}{
 		{"main.go", "main.tmpl", p, []Imports{std("context", "errors", "flag", "log", "net", "os", "os/signal", "syscall", "time"), base}, true},
 		{"config.go", "config.tmpl", p, []Imports{std("encoding/json", "fmt", "os", "time"), base}, true},
-		{"services.go", "services.tmpl", p, []Imports{base}, false},
+		{"services.go", "services.tmpl", p, []Imports{p.schemaImports(), base}, false},
 		{"server_test.go", "server_test.tmpl", p, []Imports{p.testImports(), base}, true},
 		{"cmd/client/main.go", "client.tmpl", p, append(p.all(func(s *Service) Imports { return s.Client }), std("context", "encoding/json", "flag", "fmt", "io", "log", "os", "time"), base), true},
 	}
@@ -113,7 +118,7 @@ func (p *Project) Files() ([]File, error) {
 		if err != nil {
 			return nil, err
 		}
-		test, err := render("service_test.tmpl", one, s.Client, std("context", "io", "testing"))
+		test, err := render("service_test.tmpl", one, s.Client, std("context", "io", "testing"), p.bodyImports(), base)
 		if err != nil {
 			return nil, err
 		}
@@ -147,6 +152,18 @@ func (p *Project) testImports() Imports {
 	return i
 }
 
+// schemaImports are what reads the schemas.
+func (p *Project) schemaImports() Imports {
+	i := std("embed", "slices", "sync")
+	for _, path := range []string{"idl/fbsidl", "rpc/flatgeneric", "rpc/flatrpc", "schema"} {
+		i["github.com/thrum-rpc/thrum/"+path] = path[strings.LastIndexByte(path, '/')+1:]
+	}
+	return i
+}
+
+// bodyImports are what calls with JSON need.
+func (p *Project) bodyImports() Imports { return Imports{p.rpc() + "/transport": "transport"} }
+
 func (p *Project) all(of func(*Service) Imports) (list []Imports) {
 	for _, s := range p.Services {
 		list = append(list, of(s))
@@ -168,6 +185,16 @@ func (p *Project) Streams() bool {
 func (s *Service) Mocked() *Method {
 	for _, m := range s.Methods {
 		if s.NewMock != "" && m.Mock != "" && m.Call != "-" {
+			return m
+		}
+	}
+	return nil
+}
+
+// JSON returns the method that the example of a call with JSON calls, or nil.
+func (s *Service) JSON() *Method {
+	for _, m := range s.Methods {
+		if m.Path != "" {
 			return m
 		}
 	}
@@ -256,8 +283,8 @@ func qualifiers(code string) map[string]bool {
 // Taken returns the names that the files of a project use and declare, under which nothing
 // else is to be imported.
 func Taken() []string {
-	return strings.Fields(`context errors flag fmt io json log net os rpc rpctest signal syscall testing time flatbuf flatrpc
-		config defaults dial duration init main options readConfig run services show
+	return strings.Fields(`context errors flag fmt io json log net os rpc rpctest signal transport syscall testing time flatbuf flatrpc
+		bodies config declared defaults dial duration init main options readConfig run schemas services show
 		addr b c call cancel conn ctx d do done err f grace in l m message method n out path reply req s server stop stream t text v`)
 }
 
