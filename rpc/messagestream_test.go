@@ -6,11 +6,14 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 )
 
@@ -148,5 +151,50 @@ func (owner) Release() {}
 func TestAShortMessageThatWaitsKeepsNoBlock(t *testing.T) {
 	if rpc.KeepsBlock(100, owner{}) || !rpc.KeepsBlock(64<<10, owner{}) {
 		t.Errorf("100 bytes keep a block: %v; 64 KiB are copied: %v", rpc.KeepsBlock(100, owner{}), !rpc.KeepsBlock(64<<10, owner{}))
+	}
+}
+
+// A message beyond this side's limit cannot be sent, and the stream ends with it: on the other side too, which
+// would wait for the rest for ever.
+func TestAMessageThatIsTooLargeToSendEndsTheStreamOnBothSides(t *testing.T) {
+	for name, dialect := range map[string][]rpc.ClientOption{"tRPC": nil, "gRPC": {rpc.GRPC()}} {
+		t.Run(name, func(t *testing.T) {
+			told := make(chan error, 1)
+			_, address := listen(t, []rpc.Method{
+				{Name: "Send", MessageStream: func(ctx context.Context, s *rpc.MessageStream) error {
+					return s.SendBytes(ctx, make([]byte, 2000))
+				}},
+				{Name: "Receive", MessageStream: func(ctx context.Context, s *rpc.MessageStream) error {
+					_, err := s.RecvOwn(ctx)
+					told <- err
+					return err
+				}},
+			}, rpc.MaxFrameSize(1000))
+			c, err := rpc.DialMessages(t.Context(), "tcp", address, append(dialect, rpc.MaxFrameSize(1500))...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			s, err := c.OpenMessageStream(ctx, &rpc.MessageStreamCall{Method: "/S/Send", Type: transport.FlatBuffers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var status *rpc.StatusError
+			if _, err := s.RecvOwn(ctx); !errors.As(err, &status) || !strings.Contains(status.Message, "exceeds the limit of 1000") {
+				t.Errorf("the client of a server that sends too much gets %v", err)
+			}
+			s, err = c.OpenMessageStream(ctx, &rpc.MessageStreamCall{Method: "/S/Receive", Type: transport.FlatBuffers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.SendBytes(ctx, make([]byte, 2000)); streamCode(err) != stream.Overflow {
+				t.Errorf("a client that sends too much gets %v", err)
+			}
+			if err := receive(t, "the handler is told", told); streamCode(err) != stream.Reset {
+				t.Errorf("the handler is told %v", err)
+			}
+		})
 	}
 }

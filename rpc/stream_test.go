@@ -403,6 +403,45 @@ func TestAStreamOfWhichNothingIsTakenIsResetAndTheOthersGoOn(t *testing.T) {
 	other.Cancel(nil)
 }
 
+// What fits into no frame cannot be sent, and the other side, which would wait for it for ever, is told.
+func TestAStreamThatCannotSendEndsOnBothSides(t *testing.T) {
+	told := make(chan error, 1)
+	_, c := streamers(t, []rpc.Method{
+		rpc.BidiStreaming("wide", func(_ context.Context, s stream.BidiStreamingServer[note, note]) error {
+			return s.SetHeader(stream.Metadata{"wide": strings.Repeat("w", 1<<20)})
+		}),
+		rpc.BidiStreaming("large", func(ctx context.Context, s stream.BidiStreamingServer[note, note]) error {
+			return s.Send(ctx, &note{Text: strings.Repeat("y", 2000)})
+		}),
+		rpc.BidiStreaming("tell", func(ctx context.Context, s stream.BidiStreamingServer[note, note]) error {
+			_, err := s.Recv(ctx)
+			told <- err
+			return err
+		}),
+	}, rpc.MaxFrameSize(1000))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, method := range []string{"large", "wide"} {
+		s, err := rpc.OpenBidiStream[note, note](ctx, c, "S", method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Recv(ctx); streamCode(err) != stream.Reset {
+			t.Errorf("%s: the client gets %v", method, err)
+		}
+	}
+	tell, err := rpc.OpenBidiStream[note, note](ctx, c, "S", "tell")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tell.Send(ctx, &note{Text: strings.Repeat("z", rpc.DefaultMaxFrameSize)}); streamCode(err) != stream.Overflow {
+		t.Errorf("a client that sends too much gets %v", err)
+	}
+	if err := receive(t, "the handler is told", told); streamCode(err) != stream.Reset {
+		t.Errorf("the handler is told %v", err)
+	}
+}
+
 func TestStreamsHaveLimits(t *testing.T) {
 	server, c := streamers(t, nil, rpc.MaxStreamsPerConn(2), rpc.MaxFrameSize(1000), rpc.StreamIdle(time.Hour))
 	one, two := openEcho(t, t.Context(), c), openEcho(t, t.Context(), c)

@@ -160,16 +160,17 @@ func (s *Stream) failure() error {
 	return nil
 }
 
-// check ends the stream if the wire could not send.
+// check ends the stream if the wire could not send. Where the connection goes on, the peer is told, or it would wait for ever.
 func (s *Stream) check(err error) error {
 	if err == nil {
 		return nil
 	}
 	var e *Error
-	if !errors.As(err, &e) {
+	unfit := errors.As(err, &e)
+	if !unfit {
 		e = &Error{Code: Lost, Err: err}
 	}
-	s.fail(e, false)
+	s.fail(e, unfit)
 	return e
 }
 

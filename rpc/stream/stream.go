@@ -2,6 +2,7 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"sync"
@@ -26,6 +27,7 @@ const (
 // called one after another; SendCredit and SendReset at any time, beside
 // them. No method waits for the peer, unless the wire has no other way: that
 // is what Writable is for. Nothing is called after Ended, unless it was on its way.
+// An error that is an [*Error] says that what was to be sent cannot be, and any other that the connection has ended.
 type Wire interface {
 	// Writable returns nil if the connection takes more messages, else a
 	// channel that is closed when it is worth asking again.
@@ -261,6 +263,10 @@ func (s *Stream) Finish(outcome error) error {
 	}
 	if err == nil {
 		err = s.wire.SendClose(outcome, trailer)
+	}
+	var unfit *Error
+	if errors.As(err, &unfit) {
+		s.wire.SendReset(unfit)
 	}
 	<-s.sending
 	s.wire.Ended(outcome)
