@@ -400,16 +400,20 @@ func TestReportSeesTheCause(t *testing.T) {
 }
 
 func TestUndeclaredErrorsAreToldOnRequest(t *testing.T) {
-	secret := &rpc.ApplicationException{Type: rpc.InternalError, Message: "the password is wrong"}
+	const secret = "the password is wrong"
 	for _, tell := range []bool{false, true} {
 		var opts []gateway.Option
 		if tell {
 			opts = append(opts, gateway.TellErrors())
 		}
 		g, b := newItems(t, opts...)
-		b.err = secret
-		if got := exchange(g, b, "GET /hello"); strings.Contains(got, secret.Message) != tell || !strings.Contains(got, "< 500 ") {
-			t.Errorf("tell = %t: %s", tell, got)
+		for _, b.err = range []error{
+			&rpc.ApplicationException{Type: rpc.InternalError, Message: secret},
+			&rpc.BizStatus{Code: 4711, Message: secret},
+		} {
+			if got := exchange(g, b, "GET /hello"); strings.Contains(got, secret) != tell || !strings.Contains(got, "< 500 ") {
+				t.Errorf("%T, tell = %t: %s", b.err, tell, got)
+			}
 		}
 	}
 }

@@ -63,6 +63,7 @@ func problem(err error, tell bool) *Problem {
 		exception *generic.Exception
 		reply     *generic.ReplyError
 		app       *rpc.ApplicationException
+		business  *rpc.BizStatus // as undeclared as app: its codes are the application's
 		transport *rpc.Error
 	)
 	switch {
@@ -82,11 +83,9 @@ func problem(err error, tell bool) *Problem {
 		p.Detail = "the service's reply does not fit its schema: " + p.Detail
 		return p
 	case errors.As(err, &app):
-		status := applicationStatus(app.Type)
-		if status == http.StatusInternalServerError && !tell {
-			return plain(status, "the service failed")
-		}
-		return plain(status, app.Error())
+		return undeclared(applicationStatus(app.Type), app, tell)
+	case errors.As(err, &business):
+		return undeclared(http.StatusInternalServerError, business, tell)
 	case errors.Is(err, context.DeadlineExceeded):
 		return plain(http.StatusGatewayTimeout, "the service did not answer in time")
 	case errors.As(err, &transport) && transport.Stage == rpc.StageEncode:
@@ -98,6 +97,14 @@ func problem(err error, tell bool) *Problem {
 		// Report has it.
 		return plain(http.StatusBadGateway, "the service cannot be reached")
 	}
+}
+
+// undeclared describes an error that a method does not declare.
+func undeclared(status int, err error, tell bool) *Problem {
+	if status == http.StatusInternalServerError && !tell {
+		return plain(status, "the service failed")
+	}
+	return plain(status, err.Error())
 }
 
 func plain(status int, detail string) *Problem {
