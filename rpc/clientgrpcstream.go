@@ -299,8 +299,9 @@ func (w *grpcClientWire) receive() {
 func (w *grpcClientWire) readAll(reply *http.Response, packing trpc.Compression) error {
 	in := grpc.NewReader(reply.Body, &w.client.base.blocks, w.limit, nil)
 	defer in.Close()
+	unpack := func(b []byte) ([]byte, error) { return unpackGRPC(w.compressor, b, packing, w.limit) }
 	for {
-		if err := w.deliver(in, packing); err != nil {
+		if err := w.deliver(in, unpack); err != nil {
 			return err
 		}
 	}

@@ -148,9 +148,9 @@ func (q *grpcQueue) end(drop bool) {
 	q.signal()
 }
 
-// deliver hands the next message of a body to the stream, once there is room for it. The error is
-// [io.EOF] at the end, or why the body cannot be read any more, or errStreamOver.
-func (q *grpcQueue) deliver(in *grpc.Reader, packing trpc.Compression) error {
+// deliver hands the next message of a body to the stream, once there is room for it; unpack decompresses those that are
+// compressed. The error is [io.EOF] at the end, or why the body cannot be read any more, or errStreamOver.
+func (q *grpcQueue) deliver(in *grpc.Reader, unpack func([]byte) ([]byte, error)) error {
 	b, compressed, block, err := in.Next()
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (q *grpcQueue) deliver(in *grpc.Reader, packing trpc.Compression) error {
 	small := !compressed && len(b) < viewed
 	switch {
 	case compressed:
-		b, err = unpackGRPC(q.compressor, b, packing, q.limit)
+		b, err = unpack(b)
 	case small:
 		b = bytes.Clone(b)
 	}

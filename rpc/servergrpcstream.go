@@ -69,7 +69,7 @@ func (g *grpcRequest) receive(w *grpcServerWire) {
 	defer in.Close()
 	defer g.conn.uncountPartial()
 	for {
-		err := w.deliver(in, g.packing)
+		err := w.deliver(in, g.unpack)
 		switch {
 		case err == nil:
 			g.conn.uncountPartial()
@@ -86,6 +86,17 @@ func (g *grpcRequest) receive(w *grpcServerWire) {
 		}
 		return
 	}
+}
+
+// unpack decompresses a message of a stream, as one of a call is, and counts what it holds.
+func (g *grpcRequest) unpack(b []byte) ([]byte, error) {
+	g.srv.unpacking <- struct{}{}
+	defer func() { <-g.srv.unpacking }()
+	out, err := unpackGRPC(&g.srv.compressor, b, g.packing, g.srv.opt.maxFrame)
+	if err == nil {
+		err = g.conn.countArrived(cap(out))
+	}
+	return out, err
 }
 
 // send writes the answer, until the stream has ended or the client has gone.

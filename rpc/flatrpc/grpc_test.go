@@ -244,3 +244,36 @@ func TestOverGRPCOnlyRefusalsSayThatACallWasNotBegun(t *testing.T) {
 		t.Errorf("a call that was not: %v, refused %v", err, e.Refused())
 	}
 }
+
+// A message of a stream takes the memory of what it holds, however little it has on the wire.
+func TestCompressedStreamsOverGRPCHaveTheServersLimitOfMemory(t *testing.T) {
+	const size, held, streams = 1 << 20, 3, 16 // one more of them would exceed the limit
+	ended := make(chan error, streams)
+	_, address := serve(t, []rpc.Method{flatrpc.Bidi("Wait", words.Verifier(), func(ctx context.Context, _ *flatrpc.Receiver[*words.Word], _ *flatrpc.Sender) error {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil
+	})}, rpc.MaxMemory((held+1)*size))
+	c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(trpc.Gzip))
+	for range streams {
+		s, err := flatrpc.OpenBidi[words.Word](t.Context(), c, "/test.Words/Wait", words.Verifier())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Send(words.New(nil, strings.Repeat("x", size), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	enough := time.After(patience)
+	for n := range streams - held {
+		select {
+		case err := <-ended:
+			if e := (*stream.Error)(nil); !errors.As(err, &e) || e.Code != stream.Overflow {
+				t.Errorf("a stream ends with %v", err)
+			}
+		case <-enough:
+			t.Fatalf("%d streams were refused, want %d", n, streams-held)
+		}
+	}
+}
