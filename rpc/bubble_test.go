@@ -2,7 +2,6 @@ package rpc_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/rpctest"
@@ -14,22 +13,8 @@ import (
 // listenInBubble is listen for a bubble.
 func listenInBubble(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, *rpctest.Listener) {
 	t.Helper()
-	server := newServer(opts...)
-	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
-		t.Fatal(err)
-	}
-	l := rpctest.NewListener()
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	t.Cleanup(func() {
-		server.Close()
-		if err := receive(t, "Serve returns", served); err != rpc.ErrServerClosed {
-			t.Errorf("Serve: %v", err)
-		}
-		eventually(t, "no call or connection is counted", func() bool {
-			return rpc.InFlight(server) == 0 && rpc.Connections(server) == 0
-		})
-	})
+	server, l := serverOf(t, methods, opts...), rpctest.NewListener()
+	serve(t, server, l)
 	return server, l
 }
 
@@ -40,7 +25,6 @@ func connectInBubble(t *testing.T, l *rpctest.Listener, framed bool) *peer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetDeadline(time.Now().Add(patience))
 	t.Cleanup(func() { c.Close() })
 	return &peer{t, c, framed}
 }

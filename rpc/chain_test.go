@@ -156,14 +156,14 @@ func TestACallThatIsGivenUpEndsTheCallsBehindIt(t *testing.T) {
 			return dst, err
 		})})
 		client := dial(t, "tcp", first, rpc.TTHeader())
-		// With more and more time, until that is enough to reach the last service.
-		for d := 100 * time.Millisecond; len(running) == 0 && d < patience; d *= 2 {
-			ctx, cancel := context.WithTimeout(t.Context(), d)
+		inTime(t, "the call reaches the last service", func(limit time.Duration) bool {
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
 			if _, err := invoke(ctx, client, "pass", ""); err == nil {
 				t.Errorf("%s: no error", name)
 			}
-			cancel()
-		}
+			return len(running) > 0
+		})
 		if err := receive(t, "the last service is told", ended); !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -155,14 +155,14 @@ func TestGivingUpTheOnlyCallReachesTheHandler(t *testing.T) {
 }
 
 // sentInTime makes calls with more and more time, until one has been sent before its time is over.
-func sentInTime(call func(time.Duration) error) error {
-	for d := 10 * time.Millisecond; ; d *= 2 {
-		err := call(d)
+func sentInTime(t *testing.T, call func(time.Duration) error) (err error) {
+	t.Helper()
+	inTime(t, "a call is sent", func(limit time.Duration) bool {
+		err = call(limit)
 		var e *rpc.Error
-		if !errors.As(err, &e) || e.Sent || d > patience {
-			return err
-		}
-	}
+		return !errors.As(err, &e) || e.Sent
+	})
+	return err
 }
 
 func TestDeadlinesAreKept(t *testing.T) {
@@ -170,7 +170,7 @@ func TestDeadlinesAreKept(t *testing.T) {
 	_, address := listen(t, []rpc.Method{method}, rpc.Workers(16)) // the handlers of calls that are given up stay
 	defer close(release)
 	client := dial(t, "tcp", address)
-	err := sentInTime(func(d time.Duration) error {
+	err := sentInTime(t, func(d time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
 		defer cancel()
 		_, err := invoke(ctx, client, "blocked", "")
@@ -178,7 +178,7 @@ func TestDeadlinesAreKept(t *testing.T) {
 	})
 	wantError(t, err, rpc.StageWait, true, context.DeadlineExceeded)
 
-	err = sentInTime(func(d time.Duration) error {
+	err = sentInTime(t, func(d time.Duration) error {
 		_, err := invoke(t.Context(), dial(t, "tcp", address, rpc.CallTimeout(d)), "blocked", "")
 		return err
 	})
@@ -435,7 +435,7 @@ func TestASilentServerIsNotAskedAgainOnTheSameConnection(t *testing.T) {
 		wantError(t, err, rpc.StageRead, true, nil)
 	})
 	receive(t, "the call that stays is sent", asked)
-	err := sentInTime(func(d time.Duration) error {
+	err := sentInTime(t, func(d time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
 		defer cancel()
 		_, err := invoke(ctx, client, "silent", "")

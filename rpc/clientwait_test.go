@@ -37,7 +37,7 @@ func TestEachCallOfAConnectionEndsAtItsOwnTime(t *testing.T) {
 		}
 	})
 	receive(t, "the call with time runs", started)
-	err := sentInTime(func(unit time.Duration) error {
+	err := sentInTime(t, func(unit time.Duration) error {
 		var short sync.WaitGroup
 		failures := make(chan error, 3)
 		for _, n := range []time.Duration{3, 1, 2} { // the timer was set for a later one, each time but the last

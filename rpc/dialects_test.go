@@ -130,7 +130,6 @@ func (p *peer) headerReply() (header.Frame, []byte) {
 // frame receives a frame without its length.
 func (p *peer) frame() []byte {
 	p.t.Helper()
-	p.SetReadDeadline(time.Now().Add(patience))
 	var size [4]byte
 	if _, err := io.ReadFull(p, size[:]); err != nil {
 		p.t.Fatal(err)

@@ -117,6 +117,14 @@ func newServer(opts ...rpc.ServerOption) *rpc.Server {
 func listen(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
 	noLeaks(t)
+	server := serverOf(t, methods, opts...)
+	return server, serveOn(t, server, "tcp")
+}
+
+// serverOf returns a newServer with the methods of a service "S"; when the test ends, after it was closed,
+// it counts nothing any more.
+func serverOf(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) *rpc.Server {
+	t.Helper()
 	server := newServer(opts...)
 	if err := server.Register(&rpc.Service{Name: "S", Methods: methods}); err != nil {
 		t.Fatal(err)
@@ -126,7 +134,7 @@ func listen(t *testing.T, methods []rpc.Method, opts ...rpc.ServerOption) (*rpc.
 			return rpc.InFlight(server) == 0 && rpc.Connections(server) == 0
 		})
 	})
-	return server, serveOn(t, server, "tcp")
+	return server
 }
 
 // serveOn lets a server serve on a free address of a network, until the test ends.
@@ -140,6 +148,13 @@ func serveOn(t *testing.T, server *rpc.Server, network string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	serve(t, server, l)
+	return l.Addr().String()
+}
+
+// serve lets a server serve on a listener until the test ends.
+func serve(t *testing.T, server *rpc.Server, l net.Listener) {
+	t.Helper()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
@@ -148,7 +163,6 @@ func serveOn(t *testing.T, server *rpc.Server, network string) string {
 			t.Errorf("Serve: %v", err)
 		}
 	})
-	return l.Addr().String()
 }
 
 // dial returns a client that is closed when the test ends.
@@ -234,7 +248,6 @@ func (r reply) String() string {
 
 // receive reads a reply, for which it waits with patience; io.EOF means that the server has closed the connection.
 func (p *peer) receive() (reply, error) {
-	p.SetReadDeadline(time.Now().Add(patience))
 	var b []byte
 	if p.framed {
 		var size [4]byte
@@ -293,7 +306,6 @@ func (p *peer) wantException(seq, code int32) reply {
 // wantClosed waits until the server closes the connection, without a reply.
 func (p *peer) wantClosed() {
 	p.t.Helper()
-	p.SetReadDeadline(time.Now().Add(patience))
 	if b, err := io.ReadAll(p); len(b) > 0 || isTimeout(err) {
 		p.t.Errorf("received % x, %v, want the end", b, err)
 	}

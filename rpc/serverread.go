@@ -47,24 +47,25 @@ func (c *serverConn) timedOut(partial bool, want int, cause error) (more bool, e
 		if c.mayPart() {
 			return false, errParting
 		}
-		// What the system has taken before the client could know is served too.
-		if err := c.sock.fillNow(want); !isTimeout(err) {
-			return err == nil, err
-		}
-		return false, errDrained
+		return c.lastLook(want, errDrained) // at what the system has taken before the client could know
 	}
 	if limit := c.srv.opt.idleTimeout; limit > 0 && !partial {
 		if quiet := c.quiet(); quiet >= limit {
-			if err := c.sock.fillNow(want); !isTimeout(err) { // as on a machine that was too busy to read
-				return err == nil, err
-			}
-			return false, fmt.Errorf("%w for %v", errIdle, limit)
+			return c.lastLook(want, fmt.Errorf("%w for %v", errIdle, limit)) // as on a machine that was too busy to read
 		}
 	}
 	if c.goesOn = resting && !partial; c.goesOn {
 		return false, errRest
 	}
 	return false, nil
+}
+
+// lastLook reads what has come already; where nothing has, the connection ends for the cause.
+func (c *serverConn) lastLook(want int, cause error) (more bool, err error) {
+	if err := c.sock.fillNow(want); !isTimeout(err) {
+		return err == nil, err
+	}
+	return false, cause
 }
 
 // quiet returns how long nothing has happened. A call in flight is something.

@@ -195,12 +195,13 @@ func (r *benchReport) errorMeaning(k load.ErrorKind) string {
 // printHints says what to do about a result that is not what was wanted.
 func (r *benchReport) printHints(b *strings.Builder) {
 	res := r.Result
+	misunderstood := res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0
 	switch {
-	case r.overGRPC() && res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+	case misunderstood && r.overGRPC():
 		fmt.Fprint(b, "\nhint: the server may not speak gRPC, or want --tls\n")
-	case r.messages() && res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+	case misunderstood && r.messages():
 		fmt.Fprint(b, "\nhint: the server may not speak tRPC, or want --tls\n")
-	case res.Latency.Count == 0 && res.Errors[load.Garbage]+res.Errors[load.Closed]+res.Errors[load.Reset] > 0:
+	case misunderstood:
 		fmt.Fprint(b, "\nhint: the server may speak another dialect, such as --dialect=unframed, another protocol, or want --tls\n")
 	case res.Errors[load.Order] > 0 && res.Depth > 1:
 		fmt.Fprint(b, "\nhint: the server does not keep the order of calls; --depth 1 or --dialect theader does not need it\n")

@@ -87,7 +87,7 @@ func echoService(t *testing.T) *schema.Service {
 // serveOurs serves on a TCP port until the test ends.
 func serveOurs(t *testing.T, s *rpc.Service) string {
 	t.Helper()
-	server := rpc.NewServer(rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+	server := newServer()
 	if err := server.Register(s); err != nil {
 		t.Fatal(err)
 	}

@@ -85,6 +85,13 @@ func dial(t *testing.T, info *serviceinfo.ServiceInfo, address string, opts ...c
 	return c
 }
 
+// newServer returns a server of ours that logs nothing, and whose calls have any time, since machines that
+// run tests are slow.
+func newServer(opts ...rpc.ServerOption) *rpc.Server {
+	silent := rpc.Logger(slog.New(slog.DiscardHandler))
+	return rpc.NewServer(append([]rpc.ServerOption{silent, rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+}
+
 // call is one call of the list that internal/interop shares with the peers in
 // other languages.
 type call struct {
@@ -117,7 +124,7 @@ func loadCalls(t *testing.T) ([]call, *schema.Service) {
 func makeCalls(t *testing.T, info *serviceinfo.ServiceInfo, c client.Client) {
 	t.Helper()
 	calls, service := loadCalls(t)
-	ours := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+	ours := newServer()
 	if err := ours.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,7 +51,7 @@ func serveVersion(t *testing.T, handle func(ctx context.Context) (string, error)
 // serveVersionAt is serveVersion at an address where another server may listen, too.
 func serveVersionAt(t *testing.T, address string, handle func(ctx context.Context) (string, error), opts ...rpc.ServerOption) (*rpc.Server, string) {
 	t.Helper()
-	s := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+	s := newServer(opts...)
 	if err := s.Register(versionService(handle)); err != nil {
 		t.Fatal(err)
 	}

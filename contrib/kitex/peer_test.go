@@ -1,7 +1,6 @@
 package kitex_test
 
 import (
-	"log/slog"
 	"net"
 	"testing"
 
@@ -22,7 +21,7 @@ import (
 // serveThrum starts a bookshop of package rpc and returns its address.
 func serveThrum(t *testing.T) string {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+	s := newServer()
 	if err := s.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestThrumClientsCallKitexServers(t *testing.T) {
 func compareCalls(t *testing.T, theirs rpc.Caller) {
 	t.Helper()
 	calls, service := loadCalls(t)
-	ours := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+	ours := newServer()
 	if err := ours.Register(shop.NewShopService(store.New())); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package kitex_test
 
 import (
 	"context"
-	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -22,8 +21,7 @@ import (
 // when that one has gone.
 func successor(t *testing.T, path string) (address string, gone <-chan error) {
 	t.Helper()
-	s := rpc.NewServer(rpc.Logger(slog.New(slog.DiscardHandler)), rpc.Grace(500*time.Millisecond, 100*time.Millisecond),
-		rpc.QueueTimeout(0), rpc.TaskExpiry(0))
+	s := newServer(rpc.Grace(500*time.Millisecond, 100*time.Millisecond))
 	if err := s.Register(versionService(func(context.Context) (string, error) { return "still here", nil })); err != nil {
 		t.Fatal(err)
 	}

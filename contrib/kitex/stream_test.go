@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -179,7 +178,7 @@ func thrumToKitex(t *testing.T) (*chat.ChatClient, *kitexServer) {
 func kitexToThrum(t *testing.T, opts ...rpc.ServerOption) (kitexchat.Client, thrumServer, *rpc.Server) {
 	t.Helper()
 	k := thrumServer{make(chan error, 1)}
-	s := rpc.NewServer(append([]rpc.ServerOption{rpc.Logger(slog.New(slog.DiscardHandler)), rpc.QueueTimeout(0), rpc.TaskExpiry(0)}, opts...)...)
+	s := newServer(opts...)
 	if err := s.Register(chat.NewChatService(k)); err != nil {
 		t.Fatal(err)
 	}
