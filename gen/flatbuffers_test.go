@@ -225,6 +225,23 @@ func TestParametersAndPackagesDoNotHideWhatIsNeeded(t *testing.T) {
 	}
 }
 
+// Types may have the names of the variables beside which generated code refers to them.
+func TestVariablesDoNotHideTypes(t *testing.T) {
+	var tables, structs strings.Builder
+	fields := "kk:string (key);"
+	for i := range 65 { // more than one function writes
+		fields += fmt.Sprintf(" f%d:int;", i)
+	}
+	for _, name := range strings.Fields("each full in next o1 o2 obj1 obj2 recv reply send vectorLocation") {
+		fmt.Fprintf(&tables, `table %[1]s { %[2]s }
+			rpc_service S%[1]s { B(%[1]s):%[1]s (streaming: "client"); C(%[1]s):%[1]s (streaming: "server"); D(%[1]s):%[1]s (streaming: "bidi"); }
+		`, name, fields)
+		fmt.Fprintf(&structs, "struct %[1]s { kk:int (key); } table T%[1]s { ss:[%[1]s]; }\n", name)
+	}
+	flatCompiles(t, map[string]string{"main.fbs": tables.String()}, gen.Mocks(true))
+	flatCompiles(t, map[string]string{"main.fbs": structs.String()})
+}
+
 func TestNamespacesInCirclesShareAPackage(t *testing.T) {
 	files := flatCompiles(t, map[string]string{"main.fbs": `
 		namespace a; table A { b:b.B; }

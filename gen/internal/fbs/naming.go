@@ -93,11 +93,12 @@ var taken = slices.Concat(variables, strings.Fields(`
 // variables are the local variables of generated code. A type may be known by such a name,
 // if it has another by which generated code refers to it.
 var variables = strings.Fields(`
-	a at b buf builder c code ctx d end err h i j k key m n o obj off offset ok opts out p pos rcv req rsp refs s start t table u v vt wide x
+	a at b buf builder c code ctx d each end err full h i j k key m n next o o1 o2 obj obj1 obj2 off offset ok opts out p pos rcv req rsp refs
+	s start t table u v vectorLocation vt wide x
 `)
 
 // locals are those of the variables that only packages must not have the name of.
-var locals = []string{"each", "in", "next", "recv"}
+var locals = []string{"in", "recv"}
 
 // pathParts splits the path of a Go package into directories, with what may
 // not stand in one replaced.
