@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/thrum-rpc/thrum/dynamic/flatbuffers"
@@ -105,6 +107,17 @@ func TestCallSpeaksToServicesOfFlatBuffers(t *testing.T) {
 		code, stdout, stderr := thrum(c.in, append(append([]string{"call", address}, c.args...), "--idl", idl)...)
 		if code != c.code || stdout != c.stdout || stderr != c.stderr {
 			t.Errorf("%q: got %d\n%s%s\nwant %d\n%s%s", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
+		}
+	}
+}
+
+func TestServicesOfFlatBuffersInADirectoryAreNotCalledAsThrift(t *testing.T) {
+	idl := flatIDL(t)
+	address := serveFlat(t, idl)
+	for _, args := range [][]string{{"call", address, "Shop.Place"}, {"bench", address, "--method", "Shop.Place"}} {
+		_, stderr := expect(t, exitUsage, append(args, "--idl", filepath.Dir(idl))...)
+		if want := "--idl must name its file: --idl " + idl; !strings.Contains(stderr, want) {
+			t.Errorf("%s: got %q, want %q", args[0], stderr, want)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/thrum-rpc/thrum/gateway"
 	"github.com/thrum-rpc/thrum/idl"
 	"github.com/thrum-rpc/thrum/idl/thriftidl"
+	"github.com/thrum-rpc/thrum/schema"
 )
 
 // This file is "thrum gateway": HTTP and JSON in front of any Thrift server, by IDL that
@@ -99,11 +101,11 @@ func (o *gatewayOptions) serve(env *environment, backend string) error {
 	if o.tell {
 		serving = append(serving, gateway.TellErrors())
 	}
-	handler, err := gateway.New(source.Set().Files(), client, serving...)
+	handler, err := gateway.New(thriftFiles(source.Set()), client, serving...)
 	if err != nil {
 		return err
 	}
-	stop, err := source.Follow(func(s *idl.Set) error { return handler.Replace(s.Files()) })
+	stop, err := source.Follow(func(s *idl.Set) error { return handler.Replace(thriftFiles(s)) })
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,18 @@ func (o *gatewayOptions) source(env *environment, opts ...idl.Option) (*idl.Sour
 	if errors.As(err, &list) {
 		return nil, shown(env.stderr, list)
 	}
-	return source, err
+	if err != nil {
+		return nil, err
+	}
+	if len(thriftFiles(source.Set())) == 0 {
+		return nil, usageError("there is no .thrift file in " + o.idl)
+	}
+	return source, nil
+}
+
+// thriftFiles returns the files of Thrift, beside which a directory may have others.
+func thriftFiles(s *idl.Set) []*schema.File {
+	return slices.DeleteFunc(slices.Clone(s.Files()), func(f *schema.File) bool { return isFBS(f.Path()) })
 }
 
 // serveHTTP serves on an address until the user stops the command.

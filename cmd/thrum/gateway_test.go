@@ -76,6 +76,7 @@ func TestGatewayServesAnyServerAndFollowsItsIDL(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "shop.thrift")
 	placeFile(t, path, "service Shop { string version() }")
+	placeFile(t, filepath.Join(dir, "flat.fbs"), "table A {} rpc_service Flat { get(A):A; }")
 	var stderr sharedText
 	address := startGateway(t, &stderr, backend, "--idl", dir, "--dialect", "ttheader")
 	if status, text := post(t, "http://"+address+"/Shop/version", "{}"); status != http.StatusOK || strings.TrimSpace(text) != `"bookshop 1"` {
@@ -93,6 +94,9 @@ func TestGatewayServesAnyServerAndFollowsItsIDL(t *testing.T) {
 	}
 	if status, _ := post(t, "http://"+address+"/Shop/ping", "{}"); status != http.StatusNotFound {
 		t.Errorf("a method that the IDL has not: %d", status)
+	}
+	if status, _ := post(t, "http://"+address+"/Flat/get", "{}"); status != http.StatusNotFound {
+		t.Errorf("a method of FlatBuffers: %d", status)
 	}
 	placeFile(t, path, "service Shop { string version()  void ping( }") // wrong, and so reported
 	until(t, "a report", func() bool { return strings.Contains(stderr.String(), "shop.thrift:1:") })
@@ -118,8 +122,10 @@ func TestGatewaySaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	wrong := filepath.Join(dir, "wrong.thrift")
 	placeFile(t, wrong, "service {")
+	placeFile(t, filepath.Join(dir, "flat", "a.fbs"), "table A {} rpc_service Flat { get(A):A; }")
 	for _, args := range [][]string{
 		{}, {backend}, {backend, "second", "--idl", wrong}, {backend, "--idl", "x.fbs"}, {backend, "--idl", "x.proto"},
+		{backend, "--idl", filepath.Join(dir, "flat")},
 		{"nowhere", "--idl", "../../examples/shop/shop.thrift"}, {backend, "--idl", "../../examples/shop/shop.thrift", "--dialect", "ttheade"},
 	} {
 		expect(t, exitUsage, append([]string{"gateway"}, args...)...)

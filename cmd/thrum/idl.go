@@ -157,6 +157,9 @@ func (f *methodFlags) declare(flags *flag.FlagSet) {
 
 // find finds Service.method.
 func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *schema.Method, error) {
+	if f.idl == "" {
+		return nil, nil, usageError("--idl is missing: it names the .thrift or .fbs file")
+	}
 	if isFBS(f.idl) {
 		files, err := loadFlat(stderr, []string{f.idl}, *f.dirs)
 		if err != nil {
@@ -238,6 +241,9 @@ func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schem
 	s, err := source.Set().Service(name[:at])
 	if err != nil {
 		return nil, nil, err
+	}
+	if path := s.File().Path(); isFBS(path) { // which go another way, for which the flag's value decides
+		return nil, nil, usageError(fmt.Sprintf("service %s is FlatBuffers', so --idl must name its file: --idl %s", s.Name(), path))
 	}
 	m := s.Method(name[at+1:])
 	if m == nil {
