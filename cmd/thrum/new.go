@@ -252,6 +252,9 @@ func lacks(name string, content []byte) (list []string) {
 	return list
 }
 
+// modulePath matches what the go command takes as the path of a module that it builds.
+var modulePath = regexp.MustCompile(`^\w([\w.~+-]*[\w~+-])?(/[\w~+-]([\w.~+-]*[\w~+-])?)*$`)
+
 // module returns the import path of the project and, if it is to be a module of
 // its own, what its go.mod says.
 func (f *newFlags) module() (importPath string, text []byte, err error) {
@@ -271,6 +274,9 @@ func (f *newFlags) module() (importPath string, text []byte, err error) {
 	}
 	if _, err := os.Lstat(filepath.Join(dir, "go.mod")); err == nil { // one that findModule cannot read
 		return "", nil, usageError("--mod is " + f.mod + ", and there is a go.mod in " + f.out + " already")
+	}
+	if !modulePath.MatchString(f.mod) {
+		return "", nil, usageError(fmt.Sprintf("--mod is %q, which no Go module can be called", f.mod))
 	}
 	text, err = f.moduleText()
 	return f.mod, text, err

@@ -135,6 +135,10 @@ func TestNewProjectsBuildAndPassTheirTests(t *testing.T) {
 		if want := "go.mod takes Thrum from " + checkout; !strings.Contains(stdout, want) || !strings.Contains(stdout, "cd "+out+" && go test") {
 			t.Errorf("%s: the output does not say what is next: %s", l.name, stdout)
 		}
+		if i == 0 { // what JSON cannot say is shown nevertheless
+			placeFile(t, filepath.Join(out, "cmd", "client", "main_test.go"),
+				"package main\n\nfunc Example_show() {\n\tshow(\"Get\", map[[1]int]int{{1}: 2})\n\t// Output: Get: map[[1]:2]\n}\n")
+		}
 		if !l.run {
 			runGo(t, out, "GOWORK=off", "vet", "./...")
 			continue
@@ -272,7 +276,7 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	placeFile(t, "a.thrift", "service S {}")
 	for _, args := range [][]string{
 		{"--fbs", "a.fbs"}, {"-o", "x"}, {"--fbs", "a.fbs", "--thrift", "a.thrift", "-o", "x"}, {"--fbs", "a.thrift", "-o", "x", "--mod", "m"},
-		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest.thrift"}, {"a.proto", "-o", "x", "--mod", "m"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
+		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest.thrift"}, {"a.proto", "-o", "x", "--mod", "m"}, {"a.fbs", "-o", "x", "--mod", "a b"}, {"a.fbs", "-o", "x", "--mod", "../x"}, {"a.fbs", "-o", "x", "--mod", "/x"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
 	} {
 		expect(t, exitUsage, append([]string{"new"}, args...)...)
 	}
