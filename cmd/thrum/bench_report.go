@@ -207,6 +207,8 @@ func (r *benchReport) printHints(b *strings.Builder) {
 		fmt.Fprint(b, "\nhint: the server does not keep the order of calls; --depth 1 or --dialect theader does not need it\n")
 	case res.Errors[load.Unsent] > 0:
 		fmt.Fprint(b, "\nhint: without --rate the run shows what the server can do; more --connections or --depth may help too\n")
+	case res.Latency.Count == 0 && res.Failed() == 0:
+		fmt.Fprint(b, "\nhint: no call that was sent in the measured time was answered; --duration is that time, and --depth fewer calls to wait for\n")
 	case res.Lag.P99 > res.Latency.P50:
 		fmt.Fprint(b, "\nhint: calls were sent late because this machine is busy; the latencies contain that\n")
 	}

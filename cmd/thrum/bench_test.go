@@ -332,6 +332,16 @@ func TestReportsOfBenchLookAsTheyShould(t *testing.T) {
 	golden(t, "bench.svg", string(sampleReport().chart()))
 }
 
+func TestABenchThatMeasuresNoCallSaysWhy(t *testing.T) {
+	var text strings.Builder
+	if err := (&benchReport{Result: &load.Result{Connections: 1, Depth: 1000, Replies: 7}}).print(&text); err != nil {
+		t.Fatal(err)
+	}
+	if want := "hint: no call that was sent in the measured time was answered"; !strings.Contains(text.String(), want) {
+		t.Errorf("got %s", text.String())
+	}
+}
+
 func TestEveryKindOfErrorIsExplained(t *testing.T) {
 	for k := load.Timeout; k <= load.Unsent; k++ {
 		if new(benchReport).errorMeaning(k) == "" {

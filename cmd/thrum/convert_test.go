@@ -147,6 +147,13 @@ func TestConvertReplacesFilesOnlyWithWholeOnes(t *testing.T) {
 	convert(exitFailed, dir)
 }
 
+func TestAnOutputThatCannotBeMadeHasTheNameThatTheUserGave(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "out.json")
+	if _, err := createOutput(nil, []string{path}); err == nil || !strings.HasPrefix(err.Error(), "open "+path+": ") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestConvertSaysWhereAFaultStands(t *testing.T) {
 	frames := func(parts ...string) string {
 		var b strings.Builder

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -56,6 +57,10 @@ func createOutput(env *environment, args []string) (*output, error) {
 	}
 	name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.part", filepath.Base(path), os.Getpid()))
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+	var failed *os.PathError
+	if errors.As(err, &failed) && !errors.Is(err, os.ErrExist) {
+		failed.Path = path // the other name is none that the user knows
+	}
 	if err != nil {
 		return nil, err
 	}
