@@ -1,11 +1,15 @@
 package rpc
 
 import (
+	"context"
 	"io"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/thrum-rpc/thrum/rpc/stream"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -31,16 +35,15 @@ func TestAWaitThatGoesOnKeepsItsDeadline(t *testing.T) {
 	}
 }
 
-// lateTurns are turns of which the first comes when the time to wait for it has passed, as on
+// lateTurns are turns of which one comes when the time to wait for it has passed, as on
 // a machine that is too busy to read.
 type lateTurns struct {
 	*turns
-	late bool
+	inTime int // those before
 }
 
 func (t *lateTurns) Read(b []byte) (int, error) {
-	if !t.late {
-		t.late = true
+	if t.inTime--; t.inTime == -1 {
 		time.Sleep(2 * time.Millisecond)
 		return 0, os.ErrDeadlineExceeded
 	}
@@ -63,6 +66,28 @@ func TestACallThatHasComeIsServedThoughItsConnectionLooksIdle(t *testing.T) {
 	if len(called) != 1 {
 		t.Error("the call is lost")
 	}
+}
+
+func TestAStreamThatHasComeIsServedThoughItsConnectionLooksIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		served := 0
+		srv := NewServer(IdleTimeout(time.Millisecond))
+		defer srv.Close()
+		counted := Method{Name: "m", Stream: func(context.Context, *stream.Stream) error { served++; return nil }}
+		if err := srv.Register(&Service{Name: "S", Methods: []Method{counted}}); err != nil {
+			t.Fatal(err)
+		}
+		frame, err := (&ttheader.Outgoing{Flags: ttheader.Streaming, SequenceID: 1, Protocol: ttheader.StreamData,
+			Ints: []ttheader.IntPair{{Key: ttheader.FrameType, Value: "2"}, {Key: ttheader.ToMethod, Value: "m"}}}).Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ttheader.Seal(frame, 0)
+		newServerConn(srv, &lateTurns{turns: newTurns(frame, 0, 1, 2), inTime: 1}, false).loop()
+		if served != 2 { // the second one after the first has ended
+			t.Errorf("%d streams were served", served)
+		}
+	})
 }
 
 // A call that expires while a worker finds that it is too late is refused once.

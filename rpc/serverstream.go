@@ -44,7 +44,7 @@ func (c *serverConn) serveStreams() bool {
 		Role: stream.Server, Accept: s.accept, Outcome: outcomePairs, ReadOutcome: readOutcome,
 		MaxFrame: o.maxFrame, MaxHead: o.maxHead, Stall: o.stream.stall,
 		WriteTimeout: o.writeTimeout, ReadTimeout: o.readTimeout, IdleTimeout: idle,
-		Starved: c.srv.outOfMemory,
+		Starved: c.srv.outOfMemory, Look: c.sock.fillNow,
 	})
 	c.mu.Lock()
 	if c.dead || c.finished {

@@ -41,6 +41,9 @@ type Options struct {
 
 	// Starved, unless it is nil, tells whether there is no memory for a message of size bytes.
 	Starved func(size int) bool
+	// Look, unless it is nil, reads what has arrived already, as fill does; a timeout says that nothing has. It
+	// is asked before a connection ends as idle, since a busy machine may have been too late to read.
+	Look func(want int) error
 }
 
 // The defaults of Options.
@@ -77,6 +80,7 @@ type Conn struct {
 	streams  map[uint32]*wire
 	last     uint32        // the id of the stream that a client opened last
 	begun    int           // streams that a client has opened
+	ended    time.Time     // when the last of streams has; zero before
 	leaving  bool          // the client has been told
 	quiet    time.Duration // of Leave
 	draining bool
@@ -138,6 +142,19 @@ func (c *Conn) Streams() int {
 	return len(c.streams)
 }
 
+// quietSince returns since when there has been no stream, and nothing since t; now if there is one.
+func (c *Conn) quietSince(t time.Time) time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case len(c.streams) > 0:
+		return time.Now()
+	case c.ended.After(t):
+		return c.ended
+	}
+	return t
+}
+
 // forget forgets a stream that has ended.
 func (c *Conn) forget(w *wire) {
 	c.mu.Lock()
@@ -145,6 +162,9 @@ func (c *Conn) forget(w *wire) {
 		delete(c.streams, w.id)
 	}
 	last := len(c.streams) == 0
+	if last {
+		c.ended = time.Now()
+	}
 	draining, leaving := c.draining, c.leaving
 	c.mu.Unlock()
 	switch {

@@ -6,7 +6,9 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -231,6 +233,55 @@ func TestAConnectionWithoutStreamsMayEnd(t *testing.T) {
 	if err := <-p.served; !errors.Is(err, ttstream.ErrIdle) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// It has not been without streams while one ran.
+func TestTheTimeWithoutStreamsBeginsWithTheEndOfTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(stream.Server)
+		o.IdleTimeout = time.Minute
+		o.Accept = func(in *ttstream.Incoming) {
+			s := in.Start(context.Background(), stream.Options{})
+			time.AfterFunc(90*time.Second, func() { s.Finish(nil) })
+		}
+		p := serve(t, o)
+		begun := time.Now()
+		p.send(raw(1, "2", "m", nil))
+		go io.Copy(io.Discard, p.conn)
+		if err := <-p.served; !errors.Is(err, ttstream.ErrIdle) {
+			t.Errorf("got %v", err)
+		}
+		if d := time.Since(begun); d != 150*time.Second {
+			t.Errorf("the connection ended after %v", d)
+		}
+	})
+}
+
+// The first read comes when the time for it has passed, as on a machine that is too busy to read.
+func TestAStreamThatHasComeIsServedThoughItsConnectionLooksIdle(t *testing.T) {
+	near, far := net.Pipe()
+	var blocks transport.Pool
+	in := transport.NewReader(far, &blocks)
+	o := options(stream.Server)
+	o.IdleTimeout = time.Millisecond
+	o.Look = func(want int) error {
+		far.SetReadDeadline(time.Time{})
+		return in.Fill(want)
+	}
+	late := false
+	conn := ttstream.New(far, in, func(want int) error {
+		if !late {
+			late = true
+			time.Sleep(2 * time.Millisecond)
+			return os.ErrDeadlineExceeded
+		}
+		return in.Fill(want)
+	}, o)
+	p := &peer{t: t, conn: near, served: make(chan error, 1)}
+	go func() { p.served <- conn.Serve() }()
+	p.answers(1)
+	near.Close()
+	<-p.served
 }
 
 func TestRefusalsToAPeerThatDoesNotReadAreBounded(t *testing.T) {

@@ -61,21 +61,21 @@ func (c *Conn) read() error {
 
 // more reads once, with the deadline that fits what is being waited for.
 func (c *Conn) more(want int) error {
+	begun := time.Now()
 	for {
-		var limit time.Duration
+		limit, since := c.opt.IdleTimeout, c.quietSince(begun)
 		partial := len(c.in.Bytes()) > 0
-		if limit = c.opt.IdleTimeout; partial {
-			limit = c.opt.ReadTimeout
+		if partial {
+			limit, since = c.opt.ReadTimeout, time.Now()
 		}
 		var deadline time.Time
 		if limit > 0 {
-			deadline = time.Now().Add(limit)
+			deadline = since.Add(limit)
 		}
 		c.nc.SetReadDeadline(deadline)
 		for {
 			before := len(c.in.Bytes())
 			err := c.fill(want)
-			var timeout net.Error
 			switch {
 			case err == nil && (!partial || len(c.in.Bytes()) >= want):
 				return nil
@@ -83,14 +83,29 @@ func (c *Conn) more(want int) error {
 				continue
 			case err == nil:
 				return nil
-			case partial || !errors.As(err, &timeout) || !timeout.Timeout():
+			case partial || !isTimeout(err):
 				return err
-			case c.Streams() == 0:
-				return fmt.Errorf("%w for %v", ErrIdle, limit)
+			case c.Streams() == 0 && time.Since(c.quietSince(begun)) >= limit:
+				return c.endIdle(want)
 			}
 			break
 		}
 	}
+}
+
+// endIdle reads what has come already; where nothing has, the connection ends.
+func (c *Conn) endIdle(want int) error {
+	if c.opt.Look != nil {
+		if err := c.opt.Look(want); !isTimeout(err) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w for %v", ErrIdle, c.opt.IdleTimeout)
+}
+
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
 // take takes one frame, and block with it. An error is about the connection.
