@@ -143,6 +143,35 @@ func TestAnswersToStreamsDoNotPileUp(t *testing.T) {
 	}
 }
 
+// Where memory is short one connection at a time goes on with a large message, also when the last one was of a stream.
+func TestALargeMessageOfAStreamLeavesOthersTheirTurn(t *testing.T) {
+	methods := append(messageStreams(func(ctx context.Context, s *rpc.MessageStream) error {
+		<-ctx.Done() // and takes nothing
+		return nil
+	}), rpc.Method{Name: "Echo", Message: func(_ context.Context, m rpc.Message) (rpc.Message, error) { return m, nil }})
+	server, address := listen(t, methods, rpc.MaxMemory(1))
+	large := make([]byte, 100<<10)
+	c := dialMessages(t, address)
+	for range 2 {
+		s, err := c.OpenMessageStream(t.Context(), &rpc.MessageStreamCall{Method: "/S/Stream"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.SendBytes(t.Context(), large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "the messages wait in their streams", func() bool { return server.Stats().Memory > int64(2*len(large)) })
+	answered := make(chan error, 1)
+	other := dialMessages(t, address)
+	go func() {
+		answered <- other.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/S/Echo", Request: rpc.Message{Body: large}})
+	}()
+	if err := receive(t, "a large call is answered", answered); err != nil {
+		t.Error(err)
+	}
+}
+
 // owner is a block's.
 type owner struct{}
 

@@ -55,6 +55,14 @@ func (s *Server) favour(c *serverConn) bool {
 	return s.favoured.CompareAndSwap(nil, c) || s.favoured.Load() == c
 }
 
+// cede lets another connection be the favoured one, when c has taken a message that is no call. While it has calls, it
+// does when one of these leaves.
+func (c *serverConn) cede() {
+	if c.srv.favoured.Load() == c && c.isIdle() {
+		c.srv.favoured.CompareAndSwap(c, nil)
+	}
+}
+
 // awaitRoom ends the turn, waits until there is room for a call, and begins another turn.
 func (c *serverConn) awaitRoom(size int) {
 	c.mu.Lock()

@@ -18,6 +18,7 @@ type MessageStreamHandler func(ctx context.Context, s *MessageStream) error
 
 // acceptStream takes a frame of a stream, which has n bytes.
 func (c *serverConn) acceptStream(head trpc.Head, frame []byte, n int) error {
+	defer c.cede()
 	if head.Stream == trpc.StreamInit {
 		if c.clogged.Load() { // or answers to a client that does not read would pile up
 			c.awaitRoom(0)
