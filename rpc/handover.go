@@ -113,7 +113,7 @@ var errParting = errors.New("given to another server")
 
 // movable reports whether the connection can be given away. c.mu is held.
 func (c *serverConn) movable() bool {
-	return c.srv.give != nil && c.sock != nil && c.sock.raw != nil && c.tls == nil && !c.shaking && !c.handed && !c.refuse && !c.insecure
+	return c.srv.stopping.Load() && c.srv.give != nil && c.sock != nil && c.sock.raw != nil && c.tls == nil && !c.shaking && !c.handed && !c.refuse && !c.insecure
 }
 
 // awaitAnswers waits until nothing of the connection is left to answer, and

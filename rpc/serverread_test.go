@@ -3,7 +3,9 @@ package rpc
 import (
 	"context"
 	"io"
+	"net"
 	"os"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +90,16 @@ func TestAStreamThatHasComeIsServedThoughItsConnectionLooksIdle(t *testing.T) {
 			t.Errorf("%d streams were served", served)
 		}
 	})
+}
+
+// Whether a connection can be given away is asked of a server, too, that has not been asked to give any.
+func TestAConnectionMayEndWhileItsServerBeginsToHandOver(t *testing.T) {
+	srv := NewServer(Grace(0, 0))
+	c := newServerConn(srv, newTurns(nil, 0, 0, 0), false)
+	var wg sync.WaitGroup
+	wg.Go(func() { srv.HandOver(t.Context(), func(net.Conn, []byte) error { return nil }) })
+	wg.Go(func() { c.mayPart() })
+	wg.Wait()
 }
 
 // A call that expires while a worker finds that it is too late is refused once.
