@@ -109,8 +109,9 @@ func (c *serverConn) admit(call *serverCall) refusal {
 // if it refuses the call or panics.
 func (c *serverConn) askOverloaded(call *serverCall) (e *ApplicationException) {
 	c.mu.Unlock()
-	defer c.mu.Lock()
-	return c.judge(c.contextOf(call, call.generation()))
+	e = c.judge(c.contextOf(call, call.generation()))
+	c.mu.Lock() // not deferred: if the function ends the goroutine, nobody is left to unlock it
+	return e
 }
 
 // judge is askOverloaded for a call or stream that is known by its context.

@@ -166,6 +166,24 @@ func TestInterceptorsThatMisbehaveHarmNobody(t *testing.T) {
 	}
 }
 
+// A goroutine that has ended cannot answer; its connection ends.
+func TestAJudgeOfLoadThatEndsItsGoroutineEndsTheConnection(t *testing.T) {
+	var judged atomic.Int32
+	_, address := host(t, []rpc.Method{echo}, rpc.Overloaded(func(rpc.CallInfo) error {
+		if judged.Add(1) == 2 {
+			runtime.Goexit()
+		}
+		return nil
+	}))
+	p := connect(t, address, true)
+	p.send(append(p.call("echo", 1, "before"), p.call("echo", 2, "never judged")...))
+	p.want(1, "before")
+	p.wantClosed()
+	p = connect(t, address, true)
+	p.send(p.call("echo", 3, "after"))
+	p.want(3, "after")
+}
+
 // inline is echo on the connection's loop, which needs no worker.
 var inline = rpc.Method{Name: "echo", Callback: func(args []byte, r rpc.Responder) { r.Reply(args) }}
 
