@@ -459,6 +459,9 @@ func (c *serverConn) abort() {
 	c.die()
 	c.cancelCalls(context.Canceled) // those too that outlive a connection which had died before
 	c.dropWaiting()
+	if c.streams != nil { // the reading of which may wait for one of them
+		go c.streams.Close(net.ErrClosed)
+	}
 	c.finish()
 	c.mu.Unlock()
 }

@@ -61,10 +61,12 @@ func (c *serverConn) serveStreams() bool {
 		conn.Leave(o.quiet)
 	}
 	if c.until > 0 {
-		defer time.AfterFunc(time.Duration(c.until-c.srv.clock()), func() {
+		left := time.Duration(c.until - c.srv.clock())
+		defer time.AfterFunc(left, func() {
 			c.srv.counts.aged.Add(1)
-			conn.Drain()
+			conn.Leave(farewellTime)
 		}).Stop()
+		defer time.AfterFunc(left+farewellTime, conn.Drain).Stop()
 	}
 	err := conn.Serve()
 	level := slog.LevelDebug
