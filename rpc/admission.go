@@ -139,6 +139,9 @@ func (call *serverCall) setTimes(o *serverOptions) {
 	if d := call.method.Expiry; d != 0 {
 		expiry = d
 	}
+	if call.timeout > 0 {
+		call.given = call.arrived + int64(call.timeout)
+	}
 	if expiry > 0 && call.timeout > 0 {
 		expiry = call.timeout + call.timeout/10
 	}

@@ -35,6 +35,27 @@ func callWith(t *testing.T, seq uint32, method string, pairs ...header.Pair) []b
 	return headerCall(t, header.Outgoing{Flags: header.OutOfOrder, SequenceID: seq, Headers: pairs}, echoCall(method, int32(seq), "x"))
 }
 
+// A client's time begins when the call arrives, also if it waits for another call of its connection.
+func TestTheDeadlineIsTheClientsHoweverLongTheCallHasWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := raw("slow", func(ctx context.Context, _, dst []byte) ([]byte, error) {
+			due, _ := ctx.Deadline()
+			left := time.Until(due).Round(time.Millisecond)
+			time.Sleep(600 * time.Millisecond)
+			return append(dst, textStruct(left.String())...), nil
+		})
+		_, l := listenInBubble(t, []rpc.Method{slow}, rpc.MaxConcurrentPerConn(1))
+		p := connectInBubble(t, l, true)
+		timeout := header.Pair{Key: "client_timeout", Value: "1000"}
+		p.send(append(callWith(t, 1, "slow", timeout), callWith(t, 2, "slow", timeout)...))
+		for _, want := range []string{"1s", "400ms"} {
+			if _, message := p.headerReply(); parseReply(message).text != want {
+				t.Errorf("the handler has %s left, want %s", parseReply(message).text, want)
+			}
+		}
+	})
+}
+
 func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
 	busy := func(t *testing.T, opts ...rpc.ServerOption) (*rpc.Server, *peer, func()) {
 		method, started, release := blocked()

@@ -78,8 +78,8 @@ func (c *serverConn) workerContext(call *serverCall, generation uint64) *callCon
 		conn: c, call: call, generation: generation,
 		method: call.method, priority: call.priority, dialect: call.form.dialect, due: call.due,
 	}
-	if call.timeout > 0 { // what the client waits for, not what it is given beyond
-		x.due = call.arrived + int64(call.timeout)
+	if call.given > 0 { // what the client waits for, not what it is given beyond
+		x.due = call.given
 	}
 	call.ctx.Store(x)
 	// Who ends the call or the connection first says so and then looks for a context.

@@ -37,6 +37,7 @@ type serverCall struct {
 	due        int64            // when it expires, on the server's clock; 0 for never
 	patience   time.Duration    // that it may wait for a worker; 0 for any time
 	timeout    time.Duration    // that the client waits for the reply; 0 if it has not said
+	given      int64            // when it stops to, on the server's clock; 0 if it has not said
 
 	srv   *Server // for good
 	spare *buffer // for the handler's reply; nil for one of the pool
@@ -152,7 +153,7 @@ func (call *serverCall) reset() {
 	}
 	call.name, call.args, call.attachment, call.block = "", nil, nil, nil
 	call.oneway, call.priority = false, 0
-	call.due, call.patience, call.timeout = 0, 0, 0
+	call.due, call.patience, call.timeout, call.given = 0, 0, 0, 0
 	call.counted, call.withWorker, call.dropped, call.ready = false, false, false, false
 	if r := &call.result; r.cuts != nil || r.message.Body != nil || r.message.Owner != nil {
 		*r = result{}
