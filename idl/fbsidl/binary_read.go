@@ -33,8 +33,8 @@ type binaryText struct {
 	list  map[string][]string // the files with what they include
 }
 
-// binaryReader walks through the tables. Loads outside of the buffer return 0,
-// so only the amount of work has to be bounded: no more parts and bytes of
+// binaryReader walks through the tables. A part that is not wholly in the buffer is
+// an error; the amount of work is bounded, too: no more parts and bytes of
 // strings are read than the buffer can hold if none of them overlap.
 type binaryReader struct {
 	b       []byte
@@ -84,7 +84,24 @@ func (r *binaryReader) at(pos, slot int) int {
 	if pos == 0 {
 		return 0
 	}
-	return flatwire.Field(r.b, pos, slot)
+	vtable, size, code := flatwire.CheckTable(r.b, pos, false)
+	entry := 4 + 2*slot
+	if !r.whole(code) || entry+2 > size {
+		return 0
+	}
+	off := int(flatwire.U16(r.b, vtable+entry))
+	if off == 0 || !r.whole(flatwire.CheckRange(r.b, uint64(pos+off), 1)) {
+		return 0
+	}
+	return pos + off
+}
+
+// whole reports whether a check of a part succeeded.
+func (r *binaryReader) whole(code int) bool {
+	if code < 0 {
+		r.fail("%v", flatwire.Error(code))
+	}
+	return code >= 0
 }
 
 // ref returns what the field in the slot leads to, 0 if there is none.
@@ -93,14 +110,16 @@ func (r *binaryReader) ref(pos, slot int) int {
 	if at == 0 {
 		return 0
 	}
-	return flatwire.Follow(r.b, at)
+	target, code := flatwire.CheckOffset(r.b, at, false)
+	r.whole(code)
+	return target
 }
 
 // num returns the integer of so many bytes in the slot.
 func (r *binaryReader) num(pos, slot, size, standard int) int {
 	at := r.at(pos, slot)
 	switch {
-	case at == 0:
+	case at == 0 || !r.whole(flatwire.CheckScalar(r.b, at, size, size, false)):
 		return standard
 	case size == 1:
 		return int(flatwire.U8(r.b, at))
@@ -111,7 +130,7 @@ func (r *binaryReader) num(pos, slot, size, standard int) int {
 }
 
 func (r *binaryReader) int64(pos, slot int) int64 {
-	if at := r.at(pos, slot); at != 0 {
+	if at := r.at(pos, slot); at != 0 && r.whole(flatwire.CheckScalar(r.b, at, 8, 8, false)) {
 		return flatwire.I64(r.b, at)
 	}
 	return 0
@@ -134,7 +153,7 @@ func (r *binaryReader) strAt(at int) string {
 		return s
 	}
 	content := flatwire.Bytes(r.b, at)
-	if !r.spend(1, len(content)) {
+	if !r.whole(flatwire.CheckString(r.b, at, false)) || !r.spend(1, len(content)) {
 		return ""
 	}
 	s := string(content)
@@ -148,12 +167,14 @@ func (r *binaryReader) each(pos, slot int, f func(at int)) {
 	if at == 0 {
 		return
 	}
-	start, n := flatwire.Vector(r.b, at, 4)
-	if !r.spend(n, 0) {
+	n, code := flatwire.CheckVector(r.b, at, 4, false)
+	if !r.whole(code) || !r.spend(n, 0) {
 		return
 	}
 	for i := 0; i < n && r.err == nil; i++ {
-		f(flatwire.Follow(r.b, start+4*i))
+		if target, code := flatwire.CheckOffset(r.b, at+4+4*i, false); r.whole(code) {
+			f(target)
+		}
 	}
 }
 
@@ -162,12 +183,15 @@ func readBinary(b []byte) (*binaryText, error) {
 	r := &binaryReader{b: b, parts: len(b) / 4, bytes: len(b), strings: make(map[int]string)}
 	r.out = &binaryText{files: make(map[string]string), list: make(map[string][]string)}
 	if !flatwire.HasIdentifier(b, 0, binaryIdentifier) {
-		if body, _, ok := flatwire.CutPrefix(b); ok && flatwire.HasIdentifier(body, 0, binaryIdentifier) {
-			return readBinary(body)
+		if body, _, ok := flatwire.CutPrefix(b); ok && flatwire.HasIdentifier(body, flatwire.SizePrefix, binaryIdentifier) {
+			return readBinary(body[flatwire.SizePrefix:])
 		}
 		return nil, broken("it does not begin with the identifier %s", binaryIdentifier)
 	}
-	r.schema(flatwire.Root(b))
+	root, code := flatwire.CheckRoot(b, 0, binaryIdentifier, false)
+	if r.whole(code) {
+		r.schema(root)
+	}
 	if r.err != nil {
 		return nil, r.err
 	}

@@ -1,6 +1,7 @@
 package fbsidl_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"slices"
@@ -98,6 +99,29 @@ func TestWhatIsNoBinarySchemaIsRefused(t *testing.T) {
 	} {
 		if f, list := fbsidl.DecodeBinary("x.bfbs", []byte(b)); f != nil || codes(list) != "binary-schema" {
 			t.Errorf("%s: %v", name, list)
+		}
+	}
+}
+
+func TestABinarySchemaIsTakenWholeOnly(t *testing.T) {
+	const text = "/// A doc.\nnamespace n; enum E:byte { A, B } struct P { x:int; } union U { T } table T { e:E = B; p:P; u:U; s:string; d:double = 2.5; } rpc_service S { M(T):T; } root_type T;"
+	file, list := fbsidl.Load("x.fbs", fbsidl.Sources(map[string][]byte{"x.fbs": []byte(text)}), fbsidl.MemoryOnly())
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := fbsidl.AppendBinary(nil, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prefixed := append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
+	for _, b := range [][]byte{b, prefixed} {
+		if f, list := fbsidl.DecodeBinary("x.bfbs", b); list.Err() != nil || f.Service("S") == nil {
+			t.Fatal(list)
+		}
+	}
+	for n := range b {
+		if f, list := fbsidl.DecodeBinary("x.bfbs", b[:n]); f != nil || codes(list) != "binary-schema" {
+			t.Errorf("%d of %d bytes: %v", n, len(b), list)
 		}
 	}
 }
