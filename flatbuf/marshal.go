@@ -1,6 +1,7 @@
 package flatbuf
 
 import (
+	"math"
 	"reflect"
 	"sync"
 
@@ -43,7 +44,8 @@ type codecConfig struct {
 func Identifier(id string) CodecOption { return codecOption(func(c *codecConfig) { c.id = id }) }
 
 // Verified lets Unmarshal take messages that somebody has verified already. Others then
-// give wrong values, and nothing worse.
+// give wrong values, and nothing worse: Unmarshal reads 16 tables for each byte of a message at most, and
+// 65,536 at least, or as many as MaxCopied says if that is more.
 func Verified() CodecOption { return codecOption(func(c *codecConfig) { c.trusted = true }) }
 
 // VerifyWith gives the verification of Unmarshal its options.
@@ -143,16 +145,17 @@ func (c *Codec[T]) unmarshal(b []byte, v *T, strict bool) error {
 	if v == nil {
 		return errNil()
 	}
-	if !c.config.trusted {
-		if err := c.verifier.Verify(b); err != nil {
-			return err
-		}
+	tables := math.MaxInt // the verifier has counted them
+	if c.config.trusted {
+		tables = max(visitsOf(b), c.config.bytes)
+	} else if err := c.verifier.Verify(b); err != nil {
+		return err
 	}
 	s, _ := c.readers.Get().(*reader)
 	if s == nil {
 		s = new(reader)
 	}
-	s.b, s.depth, s.strict, s.budget = b, c.config.depth, strict, c.config.bytes
+	s.b, s.tables, s.depth, s.strict, s.budget = b, tables, c.config.depth, strict, c.config.bytes
 	if s.budget <= 0 {
 		s.budget = visitsOf(b)
 	}

@@ -17,6 +17,7 @@ type reader struct {
 	b      []byte
 	chunk  mem.Chunk
 	budget int // bytes of text and vectors that may still be copied
+	tables int // that may still be read
 	depth  int
 	strict bool // slots that the Go struct does not have are a fault
 	fault  *diag.Fault
@@ -43,6 +44,9 @@ func (s *reader) table(p *tableProgram, pos int, v mem.Pointer) bool {
 	}
 	var slots []byte
 	if pos != 0 {
+		if s.tables--; s.tables < 0 {
+			return s.fail(diag.SizeLimit, pos, "parts are referred to too many times")
+		}
 		vtable, size := flatwire.VTable(s.b, pos)
 		slots = s.b[vtable : vtable+size]
 	}

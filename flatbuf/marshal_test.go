@@ -162,6 +162,45 @@ func TestBrokenMessagesDoNoHarm(t *testing.T) {
 	}
 }
 
+// fork refers to two tables, which may be one.
+type fork struct {
+	Left  *fork `flatbuf:"left"`
+	Right *fork `flatbuf:"right"`
+}
+
+// Tables that share what they refer to make a short message one of 2^60 tables.
+func TestVerifiedMessagesThatShareTablesEnd(t *testing.T) {
+	forks := func(levels int) []byte {
+		b := flatbuf.NewBuilder(0)
+		var below flatbuf.UOffsetT
+		for range levels {
+			b.StartObject(2)
+			b.PrependUOffsetTSlot(0, below, 0)
+			b.PrependUOffsetTSlot(1, below, 0)
+			below = b.EndObject()
+		}
+		b.Finish(below)
+		return b.FinishedBytes()
+	}
+	for _, c := range []struct {
+		levels  int
+		options []flatbuf.CodecOption
+		want    diag.Code
+	}{
+		{16, nil, 0}, {60, nil, diag.SizeLimit}, {17, nil, diag.SizeLimit}, {17, []flatbuf.CodecOption{flatbuf.MaxCopied(1 << 17)}, 0},
+	} {
+		var v fork
+		err := codecOf[fork](t, append(c.options, flatbuf.Verified())...).Unmarshal(forks(c.levels), &v)
+		if c.want == 0 && err != nil || c.want != 0 && diag.CodeOf(err) != c.want {
+			t.Errorf("%d levels: %v, want %v", c.levels, err, c.want)
+		}
+	}
+	var v fork
+	if err := codecOf[fork](t, flatbuf.VerifyWith(flatbuf.MaxVisits(1<<18))).Unmarshal(forks(17), &v); err != nil {
+		t.Errorf("verified with more visits: %v", err)
+	}
+}
+
 // numbers has runs of scalars, with and without defaults, and optional ones.
 type numbers struct {
 	A, B, C, D int32    // not tagged
