@@ -78,7 +78,7 @@ func (b *Builder) leaf(p *tableProgram, v mem.Pointer, root *rootProgram) UOffse
 		return b.partly(p, v, places[:p.leaf.count])
 	}
 	if root != nil {
-		b.endWhole(root.front, base, start)
+		b.endWhole(root, base, start)
 		return UOffsetT(end - start)
 	}
 	return b.endFull(p, table, start)

@@ -92,7 +92,9 @@ func (s *writer) begin(b *Builder, root *rootProgram) {
 
 // endWhole ends the message with its front, of which the root table at start has the last bytes. A table's
 // bound has room for it.
-func (b *Builder) endWhole(front []byte, base mem.Pointer, start int) {
+func (b *Builder) endWhole(root *rootProgram, base mem.Pointer, start int) {
+	front := root.front
+	b.minalign = root.table.align
 	b.head = start + SizeSOffsetT - len(front)
 	to := mem.Add(base, uintptr(b.head))
 	if n := len(front); n <= 32 { // of six fields, without a call

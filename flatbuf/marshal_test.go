@@ -542,3 +542,21 @@ func TestBoolsAreNormal(t *testing.T) {
 		}
 	}
 }
+
+// A message that is to stand in another one says at multiples of what.
+func TestMarshalledMessagesSayTheirAlignment(t *testing.T) {
+	type wide struct {
+		Text string `flatbuf:"text"`
+		Far  int64  `flatbuf:"far"`
+	}
+	c := codecOf[wide](t)
+	b := flatbuf.NewBuilder(0)
+	for i, v := range []wide{{"a", 1}, {"a", 1}, {"", 1}, {"a", 0}} { // the first ones have all fields, and the second memory
+		if err := c.MarshalTo(b, &v); err != nil {
+			t.Fatal(err)
+		}
+		if b.Align() != 8 {
+			t.Errorf("message %d: aligned to %d", i, b.Align())
+		}
+	}
+}
