@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
@@ -147,6 +148,24 @@ func TestIdleConnectionsAreClosedWhenAskedFor(t *testing.T) {
 		return runs.Load()
 	})
 	l.await(t, "idle for 100ms")
+}
+
+// It has not been idle while a call ran.
+func TestTheIdleTimeBeginsWithTheEndOfTheLastCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := raw("slow", func(_ context.Context, args, dst []byte) ([]byte, error) {
+			time.Sleep(11 * time.Second)
+			return append(dst, args...), nil
+		})
+		_, l := listenInBubble(t, []rpc.Method{slow, echo}, rpc.IdleTimeout(6*time.Second))
+		p := connectInBubble(t, l, true)
+		p.send(p.call("slow", 1, "slow"))
+		p.want(1, "slow")
+		time.Sleep(5 * time.Second)
+		p.send(p.call("echo", 2, "soon after"))
+		p.want(2, "soon after")
+		p.wantClosed()
+	})
 }
 
 func TestAConnectionTooManyIsToldSo(t *testing.T) {

@@ -328,6 +328,7 @@ func (c *serverConn) leave(call *serverCall) {
 	}
 	c.calls.remove(call)
 	c.inFlight--
+	c.noteServed()
 	c.bytes -= call.size
 	if call.counted {
 		if a := c.srv.adaptive; a != nil {

@@ -112,6 +112,7 @@ type serverConn struct {
 	resting   bool  // the loop is woken to go on with a fresh stack
 	woken     bool  // the read deadline was moved to wake the loop
 	shaking   bool  // hands, in TLS, which must not be disturbed
+	servedAt  int64 // when its last call or stream has ended, where it may be idle
 	told      int64 // when the server began to leave
 	wroteAt   int64 // when it has last answered since
 	parting   bool  // nothing more is read, and another server gets it then

@@ -68,14 +68,22 @@ func (c *serverConn) lastLook(want int, cause error) (more bool, err error) {
 	return false, cause
 }
 
+// noteServed notes when the last call or stream has ended: from then on the connection may be idle. What ends in
+// its turn has arrived with it. c.mu is held.
+func (c *serverConn) noteServed() {
+	if c.srv.opt.idleTimeout > 0 && !c.inTurn && c.inFlight == 0 && c.handlers == 0 {
+		c.servedAt = c.srv.clock()
+	}
+}
+
 // quiet returns how long nothing has happened. A call in flight is something.
 func (c *serverConn) quiet() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inFlight > 0 || c.handlers > 0 {
-		c.arrived = c.srv.clock() // it counts from the call's end
+		return 0
 	}
-	return time.Duration(c.srv.clock() - c.arrived)
+	return time.Duration(c.srv.clock() - max(c.arrived, c.servedAt))
 }
 
 // setReadDeadline sets the deadline of the next read; partial says that a

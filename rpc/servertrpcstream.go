@@ -186,6 +186,7 @@ func (c *serverConn) leaveStream() {
 	}
 	c.mu.Lock()
 	c.handlers--
+	c.noteServed()
 	c.srv.inFlight.Add(-1)
 	c.finish()
 	c.mu.Unlock()
