@@ -15,7 +15,7 @@ import (
 // travel in the headers of an ordinary reply.
 
 // BizStatus is a failure with a code of the application's own. A handler that
-// returns one, in any wrapping, has it sent in the headers of its reply over TTHeader, with its code over tRPC and gRPC; over
+// returns one, in any wrapping, has it sent in the headers of its reply over TTHeader and gRPC, and without Extra over tRPC; over
 // other dialects it is an [*ApplicationException] with the message. A
 // client gets it as it was.
 type BizStatus struct {
@@ -71,9 +71,14 @@ func readBizStatus(strings ttheader.StringPairs) *BizStatus {
 		b.Message = string(message)
 	}
 	if extra, ok := strings.Get(ttheader.KeyBizExtra); ok {
-		if json.Unmarshal(extra, &b.Extra) != nil {
-			b.Extra = nil
-		}
+		b.readExtra(extra)
 	}
 	return b
+}
+
+// readExtra reads the extra data of a status; what cannot be read is none.
+func (b *BizStatus) readExtra(text []byte) {
+	if json.Unmarshal(text, &b.Extra) != nil {
+		b.Extra = nil
+	}
 }

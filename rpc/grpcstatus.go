@@ -107,7 +107,11 @@ func grpcOutcome(h http.Header) (outcome error, ok bool) {
 	message := grpc.DecodeMessage(h.Get("Grpc-Message"))
 	if text := h.Get(ttheader.KeyBizStatus); text != "" {
 		if n, err := strconv.ParseInt(text, 10, 32); err == nil && n != 0 {
-			return &BizStatus{Code: int32(n), Message: message}, true
+			b := &BizStatus{Code: int32(n), Message: message}
+			if extra := h.Get(ttheader.KeyBizExtra); extra != "" {
+				b.readExtra([]byte(extra))
+			}
+			return b, true
 		}
 	}
 	status := &grpc.Status{Code: code, Message: message}

@@ -76,8 +76,8 @@ func TestOverGRPCTypesOfFailuresStay(t *testing.T) {
 	_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), repeat)}, rpc.MaxFrameSize(1<<16))
 	c := dial(t, address, rpc.GRPC())
 	var biz *rpc.BizStatus
-	if _, err := callRepeat(mustEnd(t), c, "x", -1); !errors.As(err, &biz) || biz.Code != 1 || biz.Message != "too often" {
-		t.Errorf("the application's: %v", err)
+	if _, err := callRepeat(mustEnd(t), c, "x", -1); !errors.As(err, &biz) || biz.Code != 1 || biz.Message != "too often" || biz.Extra["most"] != "10000" {
+		t.Errorf("the application's: %v, %v", err, biz.Extra)
 	}
 	var status *grpc.Status
 	if _, err := callRepeat(mustEnd(t), c, strings.Repeat("x", 10_000), 10); !errors.As(err, &status) || status.Code != grpc.ResourceExhausted {

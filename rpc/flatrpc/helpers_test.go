@@ -20,7 +20,7 @@ const patience = 30 * time.Second
 // repeat answers with the text of a request as many times as it says.
 func repeat(ctx context.Context, req *words.Word) (*flatbuf.Builder, error) {
 	if req.Count() < 0 || req.Count() > 10_000 {
-		return nil, &rpc.BizStatus{Code: 1, Message: "too often"}
+		return nil, &rpc.BizStatus{Code: 1, Message: "too often", Extra: map[string]string{"most": "10000"}}
 	}
 	return words.New(flatrpc.NewBuilder(ctx), strings.Repeat(req.Text(), int(req.Count())), req.Count()), nil
 }
