@@ -88,7 +88,7 @@ func loadFlat(stderr io.Writer, paths, dirs []string) ([]*schema.File, error) {
 			return nil, usageError("binary schemas are read one at a time")
 		}
 		f, list := loadBinary(path)
-		return []*schema.File{f}, shown(stderr, list)
+		return []*schema.File{f}, withHint(shown(stderr, list), stderr, path)
 	}
 	files, list := fbsidl.LoadAll(paths, fbsidl.IncludeDirs(dirs...))
 	return files, withHint(shown(stderr, list), stderr, paths[0])
@@ -131,7 +131,11 @@ func loadAny(path string, dirs []string) (*schema.File, diag.List) {
 func loadBinary(path string) (*schema.File, diag.List) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, diag.List{{Code: "file-unreadable", Span: diag.Span{Source: diag.NewSource(path, nil)}, Message: "cannot read the file: " + err.Error()}}
+		why := err.Error()
+		if errors.Is(err, fs.ErrNotExist) {
+			why = "there is no such file"
+		}
+		return nil, diag.List{{Code: "file-unreadable", Span: diag.Span{Source: diag.NewSource(path, nil)}, Message: "cannot read the file: " + why}}
 	}
 	return fbsidl.DecodeBinary(path, b)
 }

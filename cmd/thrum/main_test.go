@@ -505,6 +505,9 @@ func TestGenWritesBinarySchemas(t *testing.T) {
 		t.Errorf("wrote %q", out)
 	}
 	expect(t, exitUsage, "gen", "shop.fbs", "-o", "out", "--bfbs", "--proto")
+	if _, stderr := expect(t, exitFailed, "gen", "out/shp.bfbs", "-o", "go"); !strings.Contains(stderr, "there is no such file") || !strings.Contains(stderr, "did you mean "+filepath.FromSlash("out/shop.bfbs")+"?") {
+		t.Errorf("a file that is not there: %s", stderr)
+	}
 }
 
 func TestWhatIsReadIsNotWrittenOver(t *testing.T) {
