@@ -104,6 +104,11 @@ func (p *printer) reference(name string) string {
 	if !slices.Contains(words, name) {
 		return name
 	}
+	return p.absolute(name)
+}
+
+// absolute returns the name of a type with the package in front.
+func (p *printer) absolute(name string) string {
 	if p.pkg == "" {
 		return "." + name
 	}

@@ -60,6 +60,9 @@ func TestNamesThatProtobufTellsApartAreKept(t *testing.T) {
 		"table T { aB: int; ab: int; a_b_: int (deprecated); }",
 		"table message { x: int; } table option { m: message; } enum reserved : int { a } table T { optional: message; required: option; repeated: reserved = null; group: int; } " +
 			"table stream {} rpc_service optional { rpc(stream): option; M(message): stream (streaming: \"client\"); }",
+		"table Hello {} table Bye {} rpc_service S { Hello(Hello): Bye; Other(Bye): Hello; Bye(Hello): Hello (streaming: \"bidi\"); }",
+		"namespace n; table M {} namespace a.b; table a {} table S_ {} rpc_service S { n_M(n.M): S_; a(n.M): a; b(a): n.M; }",
+		"namespace a; table T { n: int; } enum E : int { x } namespace b; table R { a_T: a.T; a_E: a.E; t: [a.T]; e: [a.E]; }",
 		"namespace a.message; table stream {} union oneof { stream } table T { o: oneof; s: [stream]; } rpc_service S { M(stream): T; }",
 	} {
 		if err := compiles(t, load(t, text)); err != nil {

@@ -131,7 +131,7 @@ func (p *printer) service(s *schema.Service) {
 			p.err = diag.NewFault(diag.Unsupported, -1, m.Name()+" is no method of FlatBuffers")
 			return
 		}
-		request, reply := p.reference(p.use(args[0].Type().Struct())), p.reference(p.use(m.Returns().Struct()))
+		request, reply := p.methodType(s, args[0].Type().Struct()), p.methodType(s, m.Returns().Struct())
 		if stream := m.Stream(); stream != nil {
 			if stream.Kind != schema.ServerStream {
 				request = "stream " + request
@@ -144,6 +144,15 @@ func (p *printer) service(s *schema.Service) {
 		fmt.Fprintf(&p.out, "  rpc %s(%s) returns (%s);\n", m.Name(), request, reply)
 	}
 	p.out.WriteString("}\n")
+}
+
+// methodType returns how to write a type that a method takes or returns.
+func (p *printer) methodType(s *schema.Service, d *schema.StructDef) string {
+	name := p.use(d)
+	if s.Method(name) != nil { // for which it would be taken
+		return p.absolute(name)
+	}
+	return p.reference(name)
 }
 
 // message writes a message.
