@@ -242,6 +242,21 @@ func TestVariablesDoNotHideTypes(t *testing.T) {
 	flatCompiles(t, map[string]string{"main.fbs": structs.String()})
 }
 
+// A project can set no field whose name begins with an underscore, as the samples of servers and tests would.
+func TestProjectsSetNoFieldsThatTheyCannotName(t *testing.T) {
+	root := loadFlatTexts(t, map[string]string{"main.fbs": `table R { _hidden:[int] (required); } table T { r:R (required); }
+		rpc_service S { A(T):T; B(T):T (streaming: "server"); C(T):T (streaming: "client"); D(T):T (streaming: "bidi"); }`})
+	files, err := gen.FlatBuffersProject([]*schema.File{root}, gen.Project{Name: "p", Path: compilePrefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if strings.Contains(string(f.Content), "RT{_Hidden:") {
+			t.Errorf("%s sets the field _Hidden", f.Path)
+		}
+	}
+}
+
 func TestNamespacesInCirclesShareAPackage(t *testing.T) {
 	files := flatCompiles(t, map[string]string{"main.fbs": `
 		namespace a; table A { b:b.B; }

@@ -126,7 +126,7 @@ func (u *unit) sample(m *message, depth int) (string, bool) {
 			continue
 		}
 		value, ok := u.sampleField(f, depth)
-		if !ok {
+		if !ok || !f.Exported() {
 			return "", false
 		}
 		set = append(set, f.F+": "+value)
