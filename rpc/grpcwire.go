@@ -180,7 +180,7 @@ func (q *grpcQueue) deliver(in *grpc.Reader, unpack func([]byte) ([]byte, error)
 	return nil
 }
 
-// forever is as long as a body may wait for its stream: HTTP/2 lets the others go on.
+// forever is as long as a body may wait for its stream: HTTP/2 lets the others go on, within the connection's window.
 const forever = 1<<63 - 1
 
 // unpackGRPC decompresses a message whose prefix says that it is compressed.

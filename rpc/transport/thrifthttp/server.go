@@ -156,8 +156,8 @@ func (s *Server) Shutdown(ctx context.Context) error { return s.http.Shutdown(ct
 // Close closes all connections at once and so ends the contexts of requests.
 func (s *Server) Close() error { return s.http.Close() }
 
-// The windows of HTTP/2, in bytes: what a client may send that nobody has read. A stream that is not
-// read must not hold up the others of its connection.
+// The windows of HTTP/2, in bytes: what a client may send that nobody has read. Seven streams that are not
+// read leave room for the others of their connection; eight hold them up until one of them ends.
 const (
 	streamWindow = 512 << 10
 	connWindow   = 4<<20 - 1 // the most that net/http takes
