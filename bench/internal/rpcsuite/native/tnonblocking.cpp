@@ -3,13 +3,10 @@
 // made by Apache's compiler when the suite is built.
 //
 // It prints "port N" when it listens and ends when its standard input does.
-#include <arpa/inet.h>
 #include <chrono>
 #include <cstdio>
 #include <memory>
-#include <netinet/in.h>
 #include <string>
-#include <sys/socket.h>
 #include <thread>
 #include <thrift/protocol/TBinaryProtocol.h>
 #include <thrift/server/TNonblockingServer.h>
@@ -33,15 +30,20 @@ public:
   }
 };
 
-int main() {
-  auto socket = std::make_shared<TNonblockingServerSocket>("127.0.0.1", 0);
-  socket->setListenCallback([](THRIFT_SOCKET fd) {
-    sockaddr_in a{};
-    socklen_t size = sizeof a;
-    getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size);
-    std::printf("port %d\n", ntohs(a.sin_port));
+// Ready tells the port once the server listens; a socket's own callback comes before it does.
+class Ready : public apache::thrift::server::TServerEventHandler {
+public:
+  explicit Ready(TNonblockingServer& server) : server_(server) {}
+  void preServe() override {
+    std::printf("port %d\n", server_.getListenPort());
     std::fflush(stdout);
-  });
+  }
+
+private:
+  TNonblockingServer& server_;
+};
+
+int main() {
   std::thread([] {
     char b[64];
     while (read(0, b, sizeof b) > 0) {
@@ -49,6 +51,8 @@ int main() {
     _exit(0);
   }).detach();
   TNonblockingServer server(std::make_shared<calls::BenchProcessor>(std::make_shared<Handler>()),
-                            std::make_shared<TBinaryProtocolFactory>(), socket);
+                            std::make_shared<TBinaryProtocolFactory>(),
+                            std::make_shared<TNonblockingServerSocket>("127.0.0.1", 0));
+  server.setServerEventHandler(std::make_shared<Ready>(server));
   server.serve();
 }
