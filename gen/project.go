@@ -105,14 +105,10 @@ func (p Project) schemas(files []*schema.File) (out []File, err error) {
 
 // newServices reports whether f, or a file that it includes, has services and is not in seen, and
 // adds them all to seen.
-func newServices(f *schema.File, seen map[*schema.File]bool) bool {
-	if seen[f] {
-		return false
-	}
-	seen[f] = true
-	found := len(f.Services()) > 0
-	for _, i := range f.Includes() {
-		found = newServices(i.File, seen) || found
+func newServices(f *schema.File, seen map[*schema.File]bool) (found bool) {
+	for _, file := range f.WithIncludes() {
+		found = found || !seen[file] && len(file.Services()) > 0
+		seen[file] = true
 	}
 	return found
 }

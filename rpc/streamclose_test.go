@@ -2,8 +2,6 @@ package rpc_test
 
 import (
 	"context"
-	"encoding/binary"
-	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,16 +28,8 @@ func streamFrame(t *testing.T, id uint32, kind, method string) []byte {
 // nextFrame returns the stream and the kind of the next frame that p receives, and what it holds.
 func nextFrame(t *testing.T, p *peer) (id uint32, kind string, payload []byte) {
 	t.Helper()
-	var size [4]byte
-	if _, err := io.ReadFull(p, size[:]); err != nil {
-		t.Fatal(err)
-	}
-	b := make([]byte, binary.BigEndian.Uint32(size[:]))
-	if _, err := io.ReadFull(p, b); err != nil {
-		t.Fatal(err)
-	}
 	var f ttheader.Frame
-	if err := f.Parse(b); err != nil {
+	if err := f.Parse(p.frame()); err != nil {
 		t.Fatal(err)
 	}
 	text, _ := f.Ints.Get(ttheader.FrameType)

@@ -109,6 +109,21 @@ func (f *File) Root() *StructDef   { return f.spec.Root }
 func (f *File) Identifier() string { return f.spec.Identifier }
 func (f *File) Extension() string  { return f.spec.Extension }
 
+// WithIncludes returns the file and what it includes, directly or not, each once: the file first, and what is
+// nearer before what is farther.
+func (f *File) WithIncludes() []*File {
+	files, seen := []*File{f}, map[*File]bool{f: true}
+	for i := 0; i < len(files); i++ {
+		for _, inc := range files[i].Includes() {
+			if !seen[inc.File] {
+				seen[inc.File] = true
+				files = append(files, inc.File)
+			}
+		}
+	}
+	return files
+}
+
 // Namespace returns the namespace for that language, else the one for "*",
 // else "".
 func (f *File) Namespace(language string) string {

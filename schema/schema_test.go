@@ -318,3 +318,22 @@ func TestFullNamesHaveThePackage(t *testing.T) {
 		t.Error("an enum without a file has a package, or is closed")
 	}
 }
+
+// Files may share what they include, and those of FlatBuffers include each other in circles.
+func TestAFileHasEachOfItsIncludesOnce(t *testing.T) {
+	a, b, c, d := schema.NewFile("a"), schema.NewFile("b"), schema.NewFile("c"), schema.NewFile("d")
+	include := func(f *schema.File, files ...*schema.File) {
+		var spec schema.FileSpec
+		for _, i := range files {
+			spec.Includes = append(spec.Includes, schema.Include{File: i})
+		}
+		f.Complete(spec)
+	}
+	include(a, b, c)
+	include(b, d, a)
+	include(c, b)
+	include(d)
+	if got, want := a.WithIncludes(), []*schema.File{a, b, c, d}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

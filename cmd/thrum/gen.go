@@ -178,7 +178,7 @@ func generated(env *environment, paths, dirs []string, opts []gen.Option) (files
 // pathsRead returns the paths of the files that were read for those that the user named.
 func pathsRead(paths []string, loaded []*schema.File) []string {
 	for _, f := range loaded {
-		for _, included := range withIncludes(f) {
+		for _, included := range f.WithIncludes() {
 			paths = append(paths, included.Path())
 		}
 	}

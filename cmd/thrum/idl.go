@@ -186,7 +186,7 @@ func (f *methodFlags) find(stderr io.Writer, name string) (*schema.Service, *sch
 func findMethod(f *schema.File, name string) (*schema.Service, *schema.Method, error) {
 	at := strings.LastIndexByte(name, '.')
 	if at < 0 {
-		return nil, nil, noMethod(name, withIncludes(f))
+		return nil, nil, noMethod(name, f.WithIncludes())
 	}
 	service, method := name[:at], name[at+1:]
 	s := findService(f, service)
@@ -258,7 +258,7 @@ func findBelow(stderr io.Writer, dir string, dirs []string, name string) (*schem
 
 // findService finds a service in f or in what it includes, by its name or full name.
 func findService(f *schema.File, name string) *schema.Service {
-	for _, file := range withIncludes(f) {
+	for _, file := range f.WithIncludes() {
 		if s := file.Service(name); s != nil {
 			return s
 		}
@@ -269,19 +269,6 @@ func findService(f *schema.File, name string) *schema.Service {
 		}
 	}
 	return nil
-}
-
-// withIncludes returns f and the files that it includes, directly or not, once each.
-func withIncludes(f *schema.File) []*schema.File {
-	files := []*schema.File{f}
-	for i := 0; i < len(files); i++ {
-		for _, inc := range files[i].Includes() {
-			if !slices.Contains(files, inc.File) {
-				files = append(files, inc.File)
-			}
-		}
-	}
-	return files
 }
 
 // instead says which name was meant or, if that cannot be guessed, which there are.

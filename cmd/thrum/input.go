@@ -112,7 +112,7 @@ func (f *idlFlags) find(file *schema.File) (*schema.StructDef, error) {
 func findTable(f *schema.File, name string) (*schema.StructDef, error) {
 	var names []string
 	var found []*schema.StructDef
-	for _, file := range withIncludes(f) {
+	for _, file := range f.WithIncludes() {
 		for _, s := range file.Structs() {
 			if s.Flavor() != schema.PlainStruct || s.Fixed() {
 				continue

@@ -154,7 +154,7 @@ func (p *Project) testImports() Imports {
 
 // schemaImports are what reads the schemas.
 func (p *Project) schemaImports() Imports {
-	i := std("embed", "slices", "sync")
+	i := std("embed", "sync")
 	for _, path := range []string{"idl/fbsidl", "rpc/flatgeneric", "rpc/flatrpc", "schema"} {
 		i["github.com/thrum-rpc/thrum/"+path] = path[strings.LastIndexByte(path, '/')+1:]
 	}
