@@ -117,6 +117,30 @@ func compareBits(kind schema.Kind, size int, x, y uint64) int {
 	return cmp.Compare(int64(Extend(x, kind, size)), int64(Extend(y, kind, size)))
 }
 
+// compareInline orders numbers, structs and arrays, that stand at the front of x and y, as generated code does:
+// structs by their fields, arrays by their elements, and the first difference decides.
+func compareInline(t *schema.Type, x, y []byte) int {
+	switch t.Kind() {
+	case schema.Struct:
+		for _, f := range t.Struct().Fields() {
+			if c := compareInline(f.Type(), x[f.Offset():], y[f.Offset():]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	case schema.Array:
+		size := t.Elem().InlineSize()
+		for i := range t.Len() {
+			if c := compareInline(t.Elem(), x[i*size:], y[i*size:]); c != 0 {
+				return c
+			}
+		}
+		return 0
+	}
+	size := t.InlineSize()
+	return compareBits(KindOf(t), size, Load(x, 0, size), Load(y, 0, size))
+}
+
 // SortTables orders tables that have been written by their key, if they have one.
 func (p *Packer) SortTables(t *schema.Type, tables []flatbuf.UOffsetT) {
 	f := Key(t)
@@ -136,6 +160,17 @@ func (p *Packer) SortTables(t *schema.Type, tables []flatbuf.UOffsetT) {
 		return
 	}
 	kind, size := KindOf(f.Type()), f.Type().InlineSize()
+	if kind == schema.Struct {
+		zeros := make([]byte, size)
+		value := func(off flatbuf.UOffsetT) []byte {
+			if pos := at(off); pos != 0 {
+				return b[pos:]
+			}
+			return zeros
+		}
+		slices.SortStableFunc(tables, func(x, y flatbuf.UOffsetT) int { return compareInline(f.Type(), value(x), value(y)) })
+		return
+	}
 	bits := func(off flatbuf.UOffsetT) uint64 {
 		if pos := at(off); pos != 0 {
 			return Load(b, pos, size)
@@ -152,13 +187,13 @@ func SortStructs(t *schema.Type, data []byte) {
 	if f == nil || f.Type().InlineSize() == 0 {
 		return
 	}
-	stride, kind, size := t.InlineSize(), KindOf(f.Type()), f.Type().InlineSize()
+	stride := t.InlineSize()
 	order := make([]int, len(data)/stride)
 	for i := range order {
 		order[i] = i * stride
 	}
 	slices.SortStableFunc(order, func(x, y int) int {
-		return compareBits(kind, size, Load(data, x+f.Offset(), size), Load(data, y+f.Offset(), size))
+		return compareInline(f.Type(), data[x+f.Offset():], data[y+f.Offset():])
 	})
 	was := bytes.Clone(data)
 	for i, at := range order {

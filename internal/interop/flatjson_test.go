@@ -170,7 +170,9 @@ func TestFlatcReadsAndWritesTheSameJSON(t *testing.T) {
 		"{ // first\n s: 'x' /* then */ , i8: 3 }", `{s:"x", d:cos(rad(180)), f:nan}`, `{s:"x", f:inf, d:-inf}`, `{s:"x", item:null, opt:null}`,
 		`{"$schema":"there", s:"x", point:{"$schema":"a", x:1, y:2}}`, `{s:"x", item:["n", 1.5, "Red"], items:[["b", 1, 2], {name:"a"}]}`,
 		`{s:"x", thing_type:Item, thing:["n", 1, "Blue"], numbered:[[4],[]]}`,
+		`{s:"x", i8:" 12 ", d:"-nan", h:hello, thing_type:"3", thing:[1, 2]}`, `{s:"x", thing:null, things_type:null, things:null}`,
 		// Refused by both.
+		`{s:"x", d:"1_0"}`, `{s:"x", u8:0x_f}`,
 		`{"$schema":3, s:"x"}`, `{s:"x", item:["n", 1.5]}`, `{s:"x", item:["n", 1.5, "Red", 1]}`, `{s:"x", nested:["n", 1.5, "Red"]}`,
 		``, `{}`, `[1]`, `{s:"x"} x`, `{s:"x", s:"y"}`, `{s:"x", zzz:3}`, `{s:"x", i8:200}`, `{s:"x", u8:-1}`, `{s:"x", i32:1.5}`,
 		`{s:"x", mood:"Bad"}`, `{s:"x", u8:"abc"}`, `{s:3}`, `{s:"x", i8:true}`, `{s:"x", point:{y:2}}`, `{s:"x", box:{from:[1,2],marks:[1,2],mood:1,id:1}}`,

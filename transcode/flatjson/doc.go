@@ -22,8 +22,9 @@
 // nan, names of enums without quotes, functions such as rad(180).
 //
 // Differences from flatc: numbers that a type cannot hold are errors for floats
-// too, several names are for bit_flags alone, floats are written with as many
-// digits as they need, and 1.0 is an integer.
+// and bools too, several names are for bit_flags alone, floats are written with as many
+// digits as they need, and 1.0 is an integer. The type of a union whose value is absent is an
+// error. Vectors may be sorted by keys that are structs or arrays, at which flatc ends itself.
 //
 // # Limits and errors
 //

@@ -70,6 +70,8 @@ func TestStandardJSONMeansWhatFlatcTakesItFor(t *testing.T) {
 		`{"s":"x","item":["n",1.5,"Red"],"items":[["b",1,2],{"name":"a"}]}`:                                                 `{"s":"x","item":{"name":"n","price":1.5,"color":"Red"},"items":[{"name":"a"},{"name":"b","price":1}]}`,
 		`{"s":"x","thing_type":"Item","thing":["n",1,"Blue"]}`:                                                              `{"s":"x","thing_type":"Item","thing":{"name":"n","price":1,"color":"Blue"}}`,
 		`{"s":"x","h":"hello"}`:                                                                                             `{"s":"x","h":1335831723}`,
+		`{"s":"x","i8":" 12 ","d":"-nan","thing_type":"3","thing":[1,2]}`:                                                   `{"i8":12,"d":"nan","s":"x","thing_type":"Point","thing":{"x":1,"y":2}}`,
+		`{"s":"x","thing_type":null,"thing":null,"things_type":null}`:                                                       `{"s":"x"}`,
 		`{"s":"x","item":null,"i8":null}`:                                                                                   `{"s":"x"}`,
 		`{"s":"x","items":[{"name":"b"},{"name":"a","price":1}],"numbered":[{"id":3},{},{"id":2}]}`:                         `{"s":"x","items":[{"name":"a","price":1},{"name":"b"}],"numbered":[{"id":0},{"id":2},{"id":3}]}`,
 		`{"s":"a\u00e9\n\ud83d\ude00\/","texts":["","\t"],"bytes":[],"shorts":[1,-1]}`:                                      `{"s":"aé\n😀/","bytes":[],"shorts":[1,-1],"texts":["","\t"]}`,
@@ -92,11 +94,12 @@ func TestLenientReadsWhatFlatcReads(t *testing.T) {
 	for in, want := range map[string]string{
 		`{s:'x', b:false, mood:Sad, color:"Red Blue",}`:                           `{"b":false,"color":"Red Blue","mood":"Sad","s":"x"}`,
 		"{ // first\n s: \"a\\x41\\'\" /* then */ , i32: -0x10, u8:0XfF, i8:+5 }": `{"i8":5,"u8":255,"i32":-16,"s":"aA'"}`,
-		`{s:"x", d:.5, f:5.}`:                                                        `{"f":5,"d":0.5,"s":"x"}`,
-		`{s:"x", d:nan, f:-inf}`:                                                     `{"f":"-inf","d":"nan","s":"x"}`,
-		`{s:"x", d:cos(rad(180)), f:sin(0)}`:                                         `{"f":0,"d":-1,"s":"x"}`,
-		`{s:"x", things:['w',{}], things_type:[Text,NONE,],}`:                        `{"s":"x","things_type":["Text","NONE"],"things":["w",null]}`,
-		`{s:"x", flex:{a:[1,'b'],c:null}}`:                                           `{"s":"x","flex":{"a":[1,"b"],"c":null}}`,
+		`{s:"x", d:.5, f:5.}`:                                 `{"f":5,"d":0.5,"s":"x"}`,
+		`{s:"x", d:nan, f:-inf}`:                              `{"f":"-inf","d":"nan","s":"x"}`,
+		`{s:"x", d:cos(rad(180)), f:sin(0)}`:                  `{"f":0,"d":-1,"s":"x"}`,
+		`{s:"x", things:['w',{}], things_type:[Text,NONE,],}`: `{"s":"x","things_type":["Text","NONE"],"things":["w",null]}`,
+		`{s:"x", h:hello}`:                                    `{"s":"x","h":1335831723}`,
+		`{s:"x", flex:{a:[1,'b'],c:null}}`:                    `{"s":"x","flex":{"a":[1,"b"],"c":null}}`,
 		`{thing:'w', self:{s:"{\"}", thing_type:NONE}, thing_type:Text, s:"\u0041"}`: `{"s":"A","thing_type":"Text","thing":"w","self":{"s":"{\"}"}}`,
 	} {
 		got, err := there(c, in)
@@ -152,6 +155,8 @@ func TestFaultsSayWhereAndWhat(t *testing.T) {
 		`{"s":"x","mood":"Sad Glad"}`:              {diag.UnknownEnum, 16, "mood"},
 		`{"s":"x","u8":"abc"}`:                     {diag.TypeMismatch, 14, "u8"},
 		`{"s":3}`:                                  {diag.TypeMismatch, 5, "s"},
+		`{"s":"x","d":"1_0"}`:                      {diag.TypeMismatch, 13, "d"},
+		`{"s":"x","u8":"0x_f"}`:                    {diag.TypeMismatch, 14, "u8"},
 		`{"s":"x","i8":true}`:                      {diag.TypeMismatch, 14, "i8"},
 		`{"s":"x","point":{"y":2}}`:                {diag.MissingRequired, 17, "point.x"},
 		`{"s":"x","box":{"marks":[1,2]}}`:          {diag.OutOfRange, 24, "box.marks"},
@@ -309,6 +314,35 @@ func TestZerosBelowZeroKeepTheirSignInFlexBuffers(t *testing.T) {
 		if text, err := c.AppendJSON(nil, b); err != nil || !strings.HasSuffix(string(text), `"flex":[-0,0]}`) {
 			t.Errorf("%s became %s, %v", in, text, err)
 		}
+	}
+}
+
+func TestVectorsAreSortedByKeysThatAreStructsOrArrays(t *testing.T) {
+	file := load(t, `struct In { a: byte; b: [short:2]; } struct Marks { m: [byte:3] (key); n: int; } struct Deep { n: int; in: In (key); }
+		table Item { in: In (key); n: int; } table T { marks: [Marks]; deep: [Deep]; items: [Item]; } root_type T;`)
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for in, want := range map[string]string{
+		`{"marks":[[[3,0,0],1],[[1,2,3],2],[[-1,9,9],3],[[1,2,2],4]]}`: `{"marks":[{"m":[-1,9,9],"n":3},{"m":[1,2,2],"n":4},{"m":[1,2,3],"n":2},{"m":[3,0,0],"n":1}]}`,
+		`{"deep":[[1,[2,[4,4]]],[2,[-2,[9,9]]],[3,[2,[4,-1]]]]}`:       `{"deep":[{"n":2,"in":{"a":-2,"b":[9,9]}},{"n":3,"in":{"a":2,"b":[4,-1]}},{"n":1,"in":{"a":2,"b":[4,4]}}]}`,
+		`{"items":[{"in":[1,[1,1]]},{"n":5},{"in":[-1,[0,2]]}]}`:       `{"items":[{"in":{"a":-1,"b":[0,2]}},{"n":5},{"in":{"a":1,"b":[1,1]}}]}`, // who has none is zero
+	} {
+		if got, err := there(c, in); got != want || err != nil {
+			t.Errorf("%s\ngot  %s, %v\nwant %s", in, got, err, want)
+		}
+	}
+}
+
+func TestStringsAreHashedInVectorsAndStructsToo(t *testing.T) {
+	file := load(t, `struct S { h: uint (hash: "fnv1a_32"); } table T { hs: [uint] (hash: "fnv1a_32"); s: S; } root_type T;`)
+	c, err := flatjson.New(file.Root(), flatjson.Lenient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := there(c, `{"hs":["hello",hello,2],"s":{"h":"hello"}}`); got != `{"hs":[1335831723,1335831723,2],"s":{"h":1335831723}}` || err != nil {
+		t.Error(got, err)
 	}
 }
 

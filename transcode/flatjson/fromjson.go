@@ -184,14 +184,17 @@ func unionOf(d *schema.StructDef, name string) *schema.Field {
 	return f
 }
 
-// unused refuses the type of a union that has no value, unless it is NONE.
+// unused refuses the type of a union that has no value, unless it is NONE or null.
 func (r *reader) unused(d *schema.StructDef, t tag) *diag.Fault {
 	f := d.FieldByID(int32(t.slot) + 1)
+	end := r.i
+	defer func() { r.i = end }()
+	r.i = t.at
+	if r.null() {
+		return nil
+	}
 	if flatpack.IsUnion(f.Type()) {
-		end := r.i
-		r.i = t.at
 		m, fault := r.memberName(f.Type())
-		r.i = end
 		if fault != nil {
 			return fault.Field(f.Name() + "_type")
 		}
@@ -268,7 +271,7 @@ func (r *reader) field(f *schema.Field, depth, tags int) *diag.Fault {
 	var fault *diag.Fault
 	switch {
 	case t.Kind() == schema.List:
-		off, fault = r.vector(t, depth, flatpack.VectorAlign(f))
+		off, fault = r.vector(t, depth, flatpack.VectorAlign(f), f)
 	case t.Kind() == schema.String && f.Annotations().Has("shared"):
 		off, fault = r.shared()
 	default:
@@ -293,7 +296,7 @@ func (r *reader) part(t *schema.Type, depth int) (flatbuf.UOffsetT, *diag.Fault)
 		}
 		return r.p.Builder.CreateByteString(s), nil
 	case schema.List:
-		return r.vector(t, depth, 1)
+		return r.vector(t, depth, 1, nil)
 	}
 	return r.table(t.Struct(), depth+1)
 }
@@ -310,12 +313,12 @@ func (r *reader) shared() (flatbuf.UOffsetT, *diag.Fault) {
 	return r.p.Builder.CreateSharedString(string(s)), nil
 }
 
-// vector reads a vector, whose elements stand at multiples of align at least.
-func (r *reader) vector(t *schema.Type, depth, align int) (flatbuf.UOffsetT, *diag.Fault) {
+// vector reads a vector, whose elements stand at multiples of align at least, of the field f or nil.
+func (r *reader) vector(t *schema.Type, depth, align int, f *schema.Field) (flatbuf.UOffsetT, *diag.Fault) {
 	elem := t.Elem()
 	if size := elem.InlineSize(); size > 0 {
 		start := len(r.text)
-		data, n, fault := r.inlineList(elem, -1)
+		data, n, fault := r.inlineList(elem, -1, f)
 		if fault == nil {
 			fault = r.fits(len(data))
 		}
@@ -453,18 +456,12 @@ func (r *reader) unions(f *schema.Field, depth, tags int) *diag.Fault {
 func (r *reader) memberName(t *schema.Type) (*schema.Field, *diag.Fault) {
 	at := r.i
 	d := t.Struct()
-	size := d.Tag().InlineSize()
-	if c := r.peek(); c >= '0' && c <= '9' {
+	if c := r.peek(); c == '-' || c >= '0' && c <= '9' {
 		n, fault := r.number(d.Tag(), nil)
-		if fault != nil || n == 0 {
+		if fault != nil {
 			return nil, fault
 		}
-		for _, m := range d.Fields() {
-			if flatpack.Low(uint64(m.ID()), size) == flatpack.Low(n, size) {
-				return m, nil
-			}
-		}
-		return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %d", d.Name(), n))
+		return memberOf(d, n, at)
 	}
 	name, fault := r.word()
 	if fault != nil || string(name) == "NONE" {
@@ -473,7 +470,24 @@ func (r *reader) memberName(t *schema.Type) (*schema.Field, *diag.Fault) {
 	if m := d.FieldByName(string(name)); m != nil {
 		return m, nil
 	}
+	if n, fault := r.spelt(d.Tag(), string(name), at); fault == nil {
+		return memberOf(d, n, at)
+	}
 	return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %q", d.Name(), clip(name)))
+}
+
+// memberOf returns the member of a union with that number, nil for 0.
+func memberOf(d *schema.StructDef, n uint64, at int) (*schema.Field, *diag.Fault) {
+	size := d.Tag().InlineSize()
+	if n == 0 {
+		return nil, nil
+	}
+	for _, m := range d.Fields() {
+		if flatpack.Low(uint64(m.ID()), size) == flatpack.Low(n, size) {
+			return m, nil
+		}
+	}
+	return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %d", d.Name(), n))
 }
 
 // clip cuts text from the input to what fits into a message.

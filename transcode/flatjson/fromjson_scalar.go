@@ -17,8 +17,8 @@ import (
 
 // This file holds what stands inline: numbers, structs and arrays.
 
-// number reads a number, bool or enum of type t. f is the field that holds it,
-// nil for an element.
+// number reads a number, bool or enum of type t. f is the field that holds it, alone or in a vector or array; nil
+// for what no field does.
 func (r *reader) number(t *schema.Type, f *schema.Field) (uint64, *diag.Fault) {
 	at := r.i
 	c := r.peek()
@@ -44,6 +44,13 @@ func (r *reader) number(t *schema.Type, f *schema.Field) (uint64, *diag.Fault) {
 			}
 		}
 		return 0, r.unexpected("a value of type " + t.String())
+	}
+	if f != nil && f.Annotations().Has("hash") && isLetter(c) {
+		s, fault := r.word()
+		if fault != nil {
+			return 0, fault
+		}
+		return r.hashed(f, s, at)
 	}
 	return r.loose(t, 0)
 }
@@ -100,6 +107,7 @@ func (r *reader) spelt(t *schema.Type, s string, at int) (uint64, *diag.Fault) {
 		}
 	}
 	kind, size := flatpack.KindOf(t), 8*t.InlineSize()
+	s = strings.Trim(s, " ")
 	var bits uint64
 	var err error
 	switch kind {
@@ -110,6 +118,9 @@ func (r *reader) spelt(t *schema.Type, s string, at int) (uint64, *diag.Fault) {
 		}
 	case schema.Float, schema.Double:
 		var f float64
+		if strings.EqualFold(s, "-nan") || strings.EqualFold(s, "+nan") {
+			s = s[1:]
+		}
 		f, err = strconv.ParseFloat(s, size)
 		if bits = math.Float64bits(f); kind == schema.Float {
 			bits = uint64(math.Float32bits(float32(f)))
@@ -128,7 +139,7 @@ func (r *reader) spelt(t *schema.Type, s string, at int) (uint64, *diag.Fault) {
 		}
 	}
 	switch {
-	case err == nil:
+	case err == nil && !strings.Contains(s, "_"): // which only numbers of Go may have
 		return bits, nil
 	case t.Kind() == schema.Enum:
 		return 0, diag.NewFault(diag.UnknownEnum, at, fmt.Sprintf("%s has no value %q", t.Enum().Name(), clip([]byte(s))))
@@ -198,20 +209,20 @@ func (r *reader) hashed(f *schema.Field, s []byte, at int) (uint64, *diag.Fault)
 // inlined reads a struct and returns its bytes, which stand at the end of r.text.
 func (r *reader) inlined(t *schema.Type) ([]byte, *diag.Fault) {
 	start := len(r.text)
-	fault := r.inline(t)
+	fault := r.inline(t, nil)
 	return r.text[start:], fault
 }
 
-// inline reads a number, struct or array and appends its bytes to r.text.
-func (r *reader) inline(t *schema.Type) *diag.Fault {
+// inline reads a number, struct or array, of the field f if that is not nil, and appends its bytes to r.text.
+func (r *reader) inline(t *schema.Type, f *schema.Field) *diag.Fault {
 	switch t.Kind() {
 	case schema.Struct:
 		return r.fixed(t.Struct())
 	case schema.Array:
-		_, _, fault := r.inlineList(t.Elem(), t.Len())
+		_, _, fault := r.inlineList(t.Elem(), t.Len(), f)
 		return fault
 	}
-	bits, fault := r.number(t, nil)
+	bits, fault := r.number(t, f)
 	if fault != nil {
 		return fault
 	}
@@ -223,13 +234,13 @@ func (r *reader) inline(t *schema.Type) *diag.Fault {
 }
 
 // inlineList reads n elements, or any number if n is negative.
-func (r *reader) inlineList(elem *schema.Type, n int) (data []byte, count int, fault *diag.Fault) {
+func (r *reader) inlineList(elem *schema.Type, n int, f *schema.Field) (data []byte, count int, fault *diag.Fault) {
 	start, at := len(r.text), r.i
 	count, fault = r.list(func(i int) *diag.Fault {
 		if n >= 0 && i >= n {
 			return diag.NewFault(diag.OutOfRange, r.i, fmt.Sprintf("more than %d elements", n))
 		}
-		if fault := r.inline(elem); fault != nil {
+		if fault := r.inline(elem, f); fault != nil {
 			return fault.Index(i)
 		}
 		return nil
@@ -247,7 +258,7 @@ func (r *reader) fixed(d *schema.StructDef) *diag.Fault {
 	fields := d.Fields()
 	one := func(f *schema.Field) *diag.Fault {
 		end := len(r.text)
-		if fault := r.inline(f.Type()); fault != nil {
+		if fault := r.inline(f.Type(), f); fault != nil {
 			return fault.Field(f.Name())
 		}
 		copy(r.text[start+f.Offset():], r.text[end:])
