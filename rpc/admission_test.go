@@ -56,6 +56,47 @@ func TestTheDeadlineIsTheClientsHoweverLongTheCallHasWaited(t *testing.T) {
 	})
 }
 
+// What a context says of its end must come true, or contexts made from it, which rely on that, never end.
+func TestContextsEndWithTheClientsTimeWhereCallsNeverExpire(t *testing.T) {
+	for name, c := range map[string]struct {
+		option rpc.ServerOption
+		expiry time.Duration
+	}{"of the server": {rpc.TaskExpiry(0), 0}, "of the method": {rpc.TaskExpiry(time.Second), -1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				wait := func(ctx context.Context) error {
+					inner, cancel := context.WithTimeout(ctx, time.Hour)
+					defer cancel()
+					select {
+					case <-inner.Done():
+						return inner.Err()
+					case <-time.After(2 * time.Hour):
+						return errors.New("never")
+					}
+				}
+				plain := rpc.Method{Name: "plain", Expiry: c.expiry, Serve: func(ctx context.Context, _, _ []byte) ([]byte, error) { return nil, wait(ctx) }}
+				callback := rpc.Method{Name: "callback", Expiry: c.expiry, Callback: func(_ []byte, r rpc.Responder) {
+					ctx := r.Context()
+					go func() { r.Fail(wait(ctx)) }()
+				}}
+				server, l := listenInBubble(t, []rpc.Method{plain, callback}, c.option)
+				p := connectInBubble(t, l, true)
+				for seq, method := range []string{"plain", "callback"} {
+					began := time.Now()
+					p.send(callWith(t, uint32(seq), method, header.Pair{Key: "client_timeout", Value: "3000"}))
+					p.refused(method, rpc.Timeout, "2")
+					if d := time.Since(began).Round(100 * time.Millisecond); d != 3*time.Second {
+						t.Errorf("%s: answered after %v", method, d)
+					}
+				}
+				if n := server.Stats().Refused[rpc.RefusedExpired]; n != 0 {
+					t.Errorf("%d calls have expired", n)
+				}
+			})
+		})
+	}
+}
+
 func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {
 	busy := func(t *testing.T, opts ...rpc.ServerOption) (*rpc.Server, *peer, func()) {
 		method, started, release := blocked()

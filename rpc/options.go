@@ -274,7 +274,7 @@ func QueueTimeout(d time.Duration) ServerOption {
 // 5 s, 0 means no limit. When it has passed, give or take 10 ms, the context of the call ends and
 // the client is answered with Timeout, even if the handler runs on. If the
 // client says how long it waits, a tenth more than that counts instead; a method's own Expiry counts before
-// the server's.
+// the server's. Without a limit only the context of such a call ends, when its client no longer waits.
 func TaskExpiry(d time.Duration) ServerOption {
 	return serverOption(func(o *serverOptions) { o.taskExpiry = max(d, 0) })
 }

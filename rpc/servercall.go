@@ -311,7 +311,7 @@ func (c *serverConn) enter(call *serverCall) error {
 			c.order.push(call)
 		}
 	}
-	if !c.swept && (call.due > 0 || call.patience > 0 && call.waits()) {
+	if !c.swept && (call.due > 0 || call.given > 0 || call.patience > 0 && call.waits()) {
 		c.swept = true
 		c.srv.sweeper.add(c)
 	}

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -352,7 +353,7 @@ func (c *serverConn) failure(call *serverCall, err error) (out reply) {
 		c.log(slog.LevelDebug, "rpc: oneway call failed", fmt.Errorf("%s: %w", call.name, err))
 		return reply{}
 	}
-	if errors.Is(err, context.DeadlineExceeded) && call.due > 0 && c.srv.clock() >= call.due {
+	if limit := cmp.Or(call.due, call.given); errors.Is(err, context.DeadlineExceeded) && limit > 0 && c.srv.clock() >= limit {
 		return c.refusalReply(call, refusal{cause: RefusedExpired})
 	}
 	return c.errorReply(call, err)

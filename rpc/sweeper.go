@@ -96,7 +96,12 @@ func (c *serverConn) expire(now int64) (again bool) {
 	defer c.mu.Unlock()
 	var due []*serverCall // all of them first: with one's reply others may leave, and be used again
 	for call := c.calls.head; call != nil; call = call.next {
-		if call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired) {
+		switch {
+		case call.due == 0 && call.given > 0 && now >= call.given: // it never expires, and its context says when it ends
+			if ctx := call.ctx.Load(); ctx != nil {
+				ctx.end(context.DeadlineExceeded)
+			}
+		case call.due > 0 && now >= call.due && call.claim(call.generation(), claimed|expired):
 			due = append(due, call)
 		}
 	}
