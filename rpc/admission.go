@@ -102,6 +102,7 @@ func (c *serverConn) admit(call *serverCall) refusal {
 	case s.rate != nil && !s.rate.Take(call.arrived):
 		return refusal{cause: RefusedRate}
 	}
+	call.admitted = true
 	return refusal{}
 }
 

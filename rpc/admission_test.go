@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -95,6 +96,37 @@ func TestContextsEndWithTheClientsTimeWhereCallsNeverExpire(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Most calls of a server with too much to do are refused, in no time.
+func TestRefusedCallsDoNotPassForFastOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running, most atomic.Int64 // calls at a time, each of which slows down the others
+		congested := raw("congested", func(_ context.Context, args, dst []byte) ([]byte, error) {
+			n := running.Add(1)
+			defer running.Add(-1)
+			for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+			}
+			time.Sleep(time.Duration(n) * 10 * time.Millisecond)
+			return append(dst, args...), nil
+		})
+		_, l := listenInBubble(t, []rpc.Method{congested}, rpc.AdaptiveConcurrency(1, 1000))
+		client := dialInBubble(t, l, rpc.THeader(header.None))
+		var callers sync.WaitGroup
+		end := time.Now().Add(10 * time.Second)
+		for range 60 {
+			callers.Go(func() {
+				for time.Now().Before(end) {
+					client.Invoke(t.Context(), &rpc.Invocation{Method: "congested"})
+					time.Sleep(5 * time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		if n := most.Load(); n > 10 {
+			t.Errorf("up to %d calls ran at a time, each for as many times 10 ms", n)
+		}
+	})
 }
 
 func TestRefusalsHaveTheCodesOfFBThrift(t *testing.T) {

@@ -51,6 +51,7 @@ type serverCall struct {
 	behind     *serverCall // in the list of order
 	holds      int         // reasons to stay: the handler has not ended, the reply is not queued
 	counted    bool        // among the server's calls in flight
+	admitted   bool        // and served, so that its time says how fast the server is
 	withWorker bool        // counts as running
 	dropped    bool        // nobody can be told
 	lost       bool        // it has expired, and its handler may still look at it
@@ -154,7 +155,7 @@ func (call *serverCall) reset() {
 	call.name, call.args, call.attachment, call.block = "", nil, nil, nil
 	call.oneway, call.priority = false, 0
 	call.due, call.patience, call.timeout, call.given = 0, 0, 0, 0
-	call.counted, call.withWorker, call.dropped, call.ready = false, false, false, false
+	call.counted, call.admitted, call.withWorker, call.dropped, call.ready = false, false, false, false, false
 	if r := &call.result; r.cuts != nil || r.message.Body != nil || r.message.Owner != nil {
 		*r = result{}
 	}
@@ -331,7 +332,7 @@ func (c *serverConn) leave(call *serverCall) {
 	c.noteServed()
 	c.bytes -= call.size
 	if call.counted {
-		if a := c.srv.adaptive; a != nil {
+		if a := c.srv.adaptive; a != nil && call.admitted {
 			now := c.srv.clock()
 			n := int(c.srv.inFlight.Load())
 			if c.vacant {

@@ -113,6 +113,9 @@ func (c *serverConn) refuseTask(call *serverCall) {
 	if c.srv.stopping.Load() {
 		cause = RefusedStopping
 	}
+	c.mu.Lock()
+	call.admitted = false // it is not served after all
+	c.mu.Unlock()
 	c.refuseCall(call, refusal{cause: cause})
 }
 
