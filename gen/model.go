@@ -183,6 +183,11 @@ func (g *generator) addPackages() {
 		if len(parts) == 0 {
 			parts = []string{fileStem(stem)}
 		}
+		for i, p := range parts {
+			if p == "vendor" || p == "internal" && g.opts.project {
+				parts[i] += "_" // to be imported at all, and by what lies beside stub/
+			}
+		}
 		dir := path.Join(parts...)
 		p := byDir[dir]
 		if p == nil {

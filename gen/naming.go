@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 )
 
 // identify returns the exported Go name of an IDL name by Kitex's rules
@@ -81,7 +83,7 @@ func packageName(part string) string {
 		return "pkg" + name
 	case name[0] >= '0' && name[0] <= '9':
 		return "p" + name
-	case token.IsKeyword(name), name == "main", strings.HasSuffix(name, "_test"):
+	case token.IsKeyword(name), name == "init", name == "main", strings.HasSuffix(name, "_test"):
 		return name + "_"
 	}
 	return name
@@ -101,7 +103,7 @@ func pathParts(namespace string) []string {
 	var parts []string
 	for _, p := range strings.Split(clean, "/") {
 		if p != "" {
-			parts = append(parts, p)
+			parts = append(parts, gofile.Directory(p))
 		}
 	}
 	return parts

@@ -29,9 +29,19 @@ func TestFileNamesAreNeverBuildConstraints(t *testing.T) {
 	}
 }
 
+func TestDirectoriesCanBeImported(t *testing.T) {
+	for name, want := range map[string]string{
+		"con": "con_", "COM9.x": "COM9_.x", "console": "console", "a.con": "a.con", "x~1": "x~1_", "x~y": "x~y", "~1": "_1", "-": "_", "": "",
+	} {
+		if got := gofile.Directory(name); got != want {
+			t.Errorf("Directory(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
 func TestPackageNamesAreIdentifiers(t *testing.T) {
 	for part, want := range map[string]string{
-		"shop": "shop", "Shop": "shop", "type": "type_", "main": "main_", "2go": "p2go", "x_test": "x_test_", "_": "pkg_",
+		"shop": "shop", "Shop": "shop", "type": "type_", "main": "main_", "init": "init_", "2go": "p2go", "x_test": "x_test_", "_": "pkg_",
 	} {
 		if got := packageName(part); got != want {
 			t.Errorf("packageName(%q) = %q, want %q", part, got, want)

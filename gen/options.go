@@ -24,6 +24,8 @@ type options struct {
 
 	goPackage  string // of FlatBuffers
 	noServices bool
+
+	project bool // whether the packages are below those that import them
 }
 
 func newOptions(opts []Option) options {

@@ -37,9 +37,10 @@ const stubs = "stub"
 // ThriftProject returns a project that serves the services of f and, if it
 // declares none, fails to. Generated code lies below stub/ and is written with the
 // options and [Forms]. The project builds, and its tests pass, as it is: each service has a file with
-// a handler, whose methods answer with empty values, and a test.
+// a handler, whose methods answer with empty values, and a test. Calls name a service without its
+// file: of several with one name f's own is served, or that which is included first.
 func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, error) {
-	opts = append(opts, ImportPrefix(p.Path+"/"+stubs), Forms(true))
+	opts = append(opts, ImportPrefix(p.Path+"/"+stubs), Forms(true), func(o *options) { o.project = true })
 	files, err := Go(f, opts...)
 	if err != nil {
 		return nil, err
@@ -48,8 +49,19 @@ func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, er
 	g.nameAliases(skeleton.Taken()...)
 	s := &skeleton.Project{Name: p.Name, Path: p.Path}
 	var names skeleton.Names
+	served := make(map[string]*schema.Service)
+	for _, file := range f.WithIncludes() {
+		for _, service := range file.Services() {
+			if served[service.Name()] == nil {
+				served[service.Name()] = service
+			}
+		}
+	}
 	for _, gf := range g.files {
 		for _, service := range gf.services {
+			if served[service.Service.Name()] != service.Service {
+				continue
+			}
 			s.Services = append(s.Services, service.skeleton(p.Path, &names))
 		}
 	}

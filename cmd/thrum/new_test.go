@@ -71,6 +71,26 @@ var layouts = []struct {
 		"transport.fbs": `namespace other.transport; table Schemas { n:int; }`,
 		"v1.fbs":        `namespace other.v1; table B { n:int; } rpc_service New { Get(B):B; }`},
 		[]string{"--fbs", "root.fbs"}, false},
+	{"required bytes that are messages themselves", map[string]string{
+		"root.fbs": `namespace app; table A {} table R { b:[ubyte] (required, nested_flatbuffer: "A"); } table F { b:[ubyte] (required, flexbuffer); }
+			rpc_service S { Nest(R):R; Nests(R):A (streaming: "bidi"); Flex(F):F; Get(A):A; }`},
+		[]string{"--fbs", "root.fbs"}, true},
+	{"directories that Go does not import, of Thrift", map[string]string{
+		"root.thrift": `namespace go internal.a
+			include "init.thrift"
+			include "con.thrift"
+			include "vendor.thrift"
+			service S extends con.S { init.A get(1: init.A a) }
+			service Init extends init.S {}`,
+		"init.thrift":   "namespace go a.init\nstruct A { 1: i32 n }\nservice S { A set(1: A a) }",
+		"con.thrift":    "namespace go con\ninclude \"init.thrift\"\nservice S { init.A put(1: init.A a) }\nservice Con { i32 n() }",
+		"vendor.thrift": "service Vendor { i32 n() }"},
+		[]string{"--thrift", "root.thrift"}, true},
+	{"directories that Go does not import", map[string]string{
+		"root.fbs": `include "aux.fbs"; include "dash.fbs"; namespace con; table A { a:lpt1.A; } rpc_service S { Get(A):lpt1.A; }`,
+		"aux.fbs":  `attribute "go_package=example.com/app/aux.1/~1"; namespace lpt1; table A { n:int; } rpc_service S { Get(A):A; }`,
+		"dash.fbs": `attribute "go_package=a/-x"; namespace dash; table A { n:int; } rpc_service S { Get(A):A; }`},
+		[]string{"--fbs", "root.fbs"}, true},
 	{"names that projects use themselves, of Thrift", map[string]string{
 		"time.thrift": `namespace go time
 			struct context { 1: i32 n }

@@ -7,6 +7,8 @@ import (
 	"go/token"
 	"slices"
 	"strings"
+
+	"github.com/thrum-rpc/thrum/gen/internal/gofile"
 )
 
 // camel returns the name of a field as a part of Go names. It is put into
@@ -115,7 +117,7 @@ func pathParts(path string) []string {
 		if strings.Trim(p, ".") == "" {
 			p = strings.ReplaceAll(p, ".", "_")
 		}
-		parts = append(parts, p)
+		parts = append(parts, gofile.Directory(p))
 	}
 	return parts
 }

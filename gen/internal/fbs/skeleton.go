@@ -139,6 +139,12 @@ func (u *unit) sampleField(f *field, depth int) (string, bool) {
 	owner := *f.owner
 	owner.unit = u
 	asSeen.owner = &owner
+	switch {
+	case f.flex():
+		return "[]byte{0, 0, 1}", true // null
+	case f.Nested() != nil:
+		return "", false // a message, which must be built
+	}
 	switch f.Kind {
 	case kindTable:
 		return u.sample(f.target(), depth+1)

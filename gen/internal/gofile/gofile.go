@@ -5,11 +5,30 @@ package gofile
 import (
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 )
+
+// unimportable matches what Go refuses in import paths before the first dot of an element: the
+// devices of Windows, and what looks like its short names.
+var unimportable = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[1-9]|lpt[1-9])$|~\d+$`)
+
+// Directory returns name as an element of an import path that the go command takes.
+func Directory(name string) string {
+	if name != "" && strings.ContainsRune("-~", rune(name[0])) {
+		name = "_" + name[1:]
+	}
+	if short, rest, dotted := strings.Cut(name, "."); unimportable.MatchString(short) {
+		name = short + "_"
+		if dotted {
+			name += "." + rest
+		}
+	}
+	return name
+}
 
 // Scope is a set of names in which each may stand once.
 type Scope map[string]bool
