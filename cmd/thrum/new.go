@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/build"
 	"io"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/diag"
@@ -133,12 +135,12 @@ func (f *newFlags) sayNext(w io.Writer, begun, found bool) {
 	if found && !f.requires() {
 		add := "go get " + thrumModule + "@latest"
 		if f.replace != "" {
-			add = fmt.Sprintf("go mod edit -require %[1]s@v0.0.0 -replace %[1]s=%[2]s", thrumModule, f.replace)
+			add = fmt.Sprintf("go mod edit -require %[1]s@v0.0.0 -replace %[1]s=%[2]s", thrumModule, inShell(f.replace))
 		}
 		steps = append(steps, "  "+add+" && go mod tidy     # your go.mod does not know Thrum\n")
 	}
 	if begun {
-		steps = append(steps, fmt.Sprintf("  cd %s && go test ./... && go run .\n  cd %[1]s && go run ./cmd/client     # in another terminal\n", f.out),
+		steps = append(steps, fmt.Sprintf("  cd %s && go test ./... && go run .\n  cd %[1]s && go run ./cmd/client     # in another terminal\n", inShell(f.out)),
 			"Handlers answer with empty values until you write them. Run thrum new again when the IDL has changed.\n")
 	}
 	if len(steps) > 0 {
@@ -252,8 +254,34 @@ func lacks(name string, content []byte) (list []string) {
 	return list
 }
 
-// modulePath matches what the go command takes as the path of a module that it builds.
-var modulePath = regexp.MustCompile(`^\w([\w.~+-]*[\w~+-])?(/[\w~+-]([\w.~+-]*[\w~+-])?)*$`)
+// modulePath matches what the go command takes as the path of a module that it builds, but for
+// what reserved matches: the devices of Windows and such, and directories with a meaning of their own.
+var (
+	modulePath = regexp.MustCompile(`^\w([\w.~+-]*[\w~+-])?(/\w([\w.~+-]*[\w~+-])?)*$`)
+	reserved   = regexp.MustCompile(`(^|/)(((?i:con|prn|aux|nul|com[1-9]|lpt[1-9])|[^/.]*~\d+)(\.[^/]*)?|vendor)(/|$)|^cmd(/|$)|^(go|std)$`)
+)
+
+// moduleFit reports whether the go command builds a module of that path, beside Thrum's.
+func moduleFit(module string) bool {
+	if !modulePath.MatchString(module) || reserved.MatchString(module) || module == thrumModule {
+		return false
+	}
+	p, err := build.Default.Import(module, "", build.FindOnly|build.IgnoreVendor)
+	return err != nil || !p.Goroot // Go's own packages come before those of a module
+}
+
+// special reports whether a character needs quotes, in go.mod and in a shell.
+func special(r rune) bool {
+	return r < 0x80 && !strings.ContainsRune("/._-+=:,@%", r) && !(r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z')
+}
+
+// inShell returns a word as it is written in a command for a shell.
+func inShell(word string) string {
+	if word == "" || strings.ContainsFunc(word, special) {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return word
+}
 
 // module returns the import path of the project and, if it is to be a module of
 // its own, what its go.mod says.
@@ -275,7 +303,7 @@ func (f *newFlags) module() (importPath string, text []byte, err error) {
 	if _, err := os.Lstat(filepath.Join(dir, "go.mod")); err == nil { // one that findModule cannot read
 		return "", nil, usageError("--mod is " + f.mod + ", and there is a go.mod in " + f.out + " already")
 	}
-	if !modulePath.MatchString(f.mod) {
+	if !moduleFit(f.mod) {
 		return "", nil, usageError(fmt.Sprintf("--mod is %q, which no Go module can be called", f.mod))
 	}
 	text, err = f.moduleText()
@@ -286,10 +314,8 @@ func (f *newFlags) module() (importPath string, text []byte, err error) {
 func findModule(dir string) (module, root string) {
 	for {
 		if text, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
-			for _, line := range strings.Split(string(text), "\n") {
-				if m, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
-					return strings.Trim(strings.TrimSpace(m), `"`), dir
-				}
+			if module := moduleName(string(text)); module != "" {
+				return module, dir
 			}
 		}
 		up := filepath.Dir(dir)
@@ -298,6 +324,22 @@ func findModule(dir string) (module, root string) {
 		}
 		dir = up
 	}
+}
+
+// moduleName returns the path of the module whose go.mod says text, "" if it says none.
+func moduleName(text string) string {
+	stated := false
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "//")
+		words := strings.Fields(strings.NewReplacer("(", " ", ")", " ", `"`, " ", "`", " ").Replace(line))
+		if !stated && len(words) > 0 && words[0] == "module" {
+			stated, words = true, words[1:]
+		}
+		if stated && len(words) > 0 { // after the word, or in the block that it begins
+			return words[0]
+		}
+	}
+	return ""
 }
 
 // ownCheckout returns the checkout that this program was built from, "" if it was built from
@@ -336,6 +378,9 @@ func (f *newFlags) moduleText() ([]byte, error) {
 	_, rest, ok := strings.Cut(string(text), "module "+thrumModule+"\n")
 	if !ok {
 		return nil, fmt.Errorf("--replace: %s is no checkout of %s", f.replace, thrumModule)
+	}
+	if strings.ContainsFunc(checkout, special) {
+		checkout = strconv.Quote(checkout)
 	}
 	// The checkout's requirements are the project's, so that no network is needed.
 	return []byte(head + strings.TrimLeft(rest, "\n") + "\nrequire " + thrumModule + " v0.0.0\n\nreplace " + thrumModule + " => " + checkout + "\n"), nil

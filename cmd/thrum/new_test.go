@@ -250,6 +250,31 @@ func TestNewAgainKeepsWhatTheUserWrote(t *testing.T) {
 	}
 }
 
+func TestNewReadsEveryFormOfGoMod(t *testing.T) {
+	for text, want := range map[string]string{
+		"module example.com/x // of mine\n": "example.com/x", "// module no\n\tmodule\texample.com/x\r\ngo 1.25\n": "example.com/x",
+		"module \"example.com/x\" // y": "example.com/x", "module `example.com/x`\n": "example.com/x",
+		"go 1.25\nmodule (\n\t// the path\n\texample.com/x // y\n)\n": "example.com/x",
+		"go 1.25\nrequire module.org/x v1.0.0\n":                      "", "": "", "module\n": "",
+	} {
+		if got := moduleName(text); got != want {
+			t.Errorf("%q is the go.mod of %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestNewTakesThrumFromADirectoryWithASpace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; }")
+	placeFile(t, "my thrum/go.mod", "module "+thrumModule+"\n\ngo 1.25\n")
+	placeFile(t, "my thrum/go.sum", "")
+	out, _ := expect(t, exitOK, "new", "a.fbs", "-o", "it's", "--mod", "example.com/one", "--replace", "my thrum")
+	if want := `cd 'it'\''s' && go test`; !strings.Contains(out, want) {
+		t.Errorf("%q lacks %q", out, want)
+	}
+	runGo(t, "it's", "GOWORK=off", "mod", "edit", "-json") // which reads it
+}
+
 // The test of a mock counts calls when one has returned, which says nothing of a oneway one.
 func TestTheExampleOfAMockIsNoOnewayMethod(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -296,6 +321,8 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	placeFile(t, "a.thrift", "service S {}")
 	for _, args := range [][]string{
 		{"--fbs", "a.fbs"}, {"-o", "x"}, {"--fbs", "a.fbs", "--thrift", "a.thrift", "-o", "x"}, {"--fbs", "a.thrift", "-o", "x", "--mod", "m"},
+		{"a.fbs", "-o", "x", "--mod", "a/CON.b"}, {"a.fbs", "-o", "x", "--mod", "a/vendor/b"}, {"a.fbs", "-o", "x", "--mod", "a~1/b"}, {"a.fbs", "-o", "x", "--mod", "a/-b"},
+		{"a.fbs", "-o", "x", "--mod", "fmt"}, {"a.fbs", "-o", "x", "--mod", "cmd/x"}, {"a.fbs", "-o", "x", "--mod", thrumModule},
 		{"--fbs", "a.fbs", "-o", "x", "--mod", "m", "rest.thrift"}, {"a.proto", "-o", "x", "--mod", "m"}, {"a.fbs", "-o", "x", "--mod", "a b"}, {"a.fbs", "-o", "x", "--mod", "../x"}, {"a.fbs", "-o", "x", "--mod", "/x"}, {"--thrift", "a.thrift", "--thrift", "a.thrift", "-o", "x"},
 	} {
 		expect(t, exitUsage, append([]string{"new"}, args...)...)
