@@ -191,7 +191,7 @@ func (c *serverConn) awaitMemory(want int) {
 		if d := c.srv.opt.readTimeout; d > 0 && time.Duration(c.srv.clock()-start) > d {
 			return // to be told by the read
 		}
-		if c.isOver() {
+		if c.isOver() || c.streams != nil && c.streams.Err() != nil {
 			return
 		}
 		time.Sleep(memoryPause)
@@ -204,8 +204,10 @@ func (c *serverConn) countPartial() {
 	if n <= smallCall {
 		n = 0
 	}
-	c.srv.memory.Add(int64(n - c.partial))
-	c.partial = n
+	if n != c.partial { // or every read would write to what all loops share
+		c.srv.memory.Add(int64(n - c.partial))
+		c.partial = n
+	}
 }
 
 // countArrived is countPartial for a message over gRPC of which n bytes have

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -29,6 +30,8 @@ type streamServer struct {
 	mu       sync.Mutex
 	running  int // handlers
 	handlers sync.WaitGroup
+
+	waiting atomic.Int64 // bytes of messages that have arrived and not been taken
 }
 
 // serveStreams serves a connection that carries streams. It reports false if
@@ -40,11 +43,11 @@ func (c *serverConn) serveStreams() bool {
 	if c.refuse {
 		idle = refusalTime
 	}
-	conn := ttstream.New(c.sock.nc, c.sock.in, c.sock.fill, ttstream.Options{
+	conn := ttstream.New(c.sock.nc, c.sock.in, s.fill, ttstream.Options{
 		Role: stream.Server, Accept: s.accept, Outcome: outcomePairs, ReadOutcome: readOutcome,
 		MaxFrame: o.maxFrame, MaxHead: o.maxHead, Stall: o.stream.stall,
 		WriteTimeout: o.writeTimeout, ReadTimeout: o.readTimeout, IdleTimeout: idle,
-		Starved: c.srv.outOfMemory, Look: c.sock.fillNow,
+		Starved: s.starved, Look: c.sock.fillNow,
 	})
 	c.mu.Lock()
 	if c.dead || c.finished {
@@ -68,15 +71,54 @@ func (c *serverConn) serveStreams() bool {
 		}).Stop()
 		defer time.AfterFunc(left+farewellTime, conn.Drain).Stop()
 	}
-	err := conn.Serve()
-	level := slog.LevelDebug
-	if isProtocolError(err) && !c.refuse {
-		level = c.srv.countEnd(err)
-	}
-	c.log(level, "rpc: connection of streams closed", err)
-	s.handlers.Wait()
-	c.srv.remove(c)
+	err := errLoopEnded // unless Serve returns
+	defer func() {
+		c.uncountPartial()
+		level := slog.LevelDebug
+		if isProtocolError(err) && !c.refuse {
+			level = c.srv.countEnd(err)
+		}
+		c.log(level, "rpc: connection of streams closed", err)
+		s.handlers.Wait()
+		c.srv.remove(c)
+	}()
+	err = conn.Serve()
 	return true
+}
+
+// fill reads once. What has arrived of a large message counts as memory in use, and where that is short the rest waits.
+func (s *streamServer) fill(want int) error {
+	c := s.conn
+	c.countPartial()
+	if c.partial == 0 && s.waiting.Load() == 0 {
+		s.cede() // or a large message to a stream that has ended would keep others from the memory
+	}
+	c.awaitMemory(want)
+	err := c.sock.fill(want)
+	c.countPartial()
+	return err
+}
+
+// starved tells whether there is no memory for a message. One that has been counted as it arrived has its own.
+func (s *streamServer) starved(size int) bool {
+	size -= s.conn.partial
+	return size > 0 && s.srv.outOfMemory(size)
+}
+
+// hold counts bytes of messages that wait to be taken from streams. When one has been, another connection may be the favoured one.
+func (s *streamServer) hold(n int) {
+	s.srv.memory.Add(int64(n))
+	s.waiting.Add(int64(n))
+	if n < 0 {
+		s.cede()
+	}
+}
+
+// cede lets another connection be the favoured one.
+func (s *streamServer) cede() {
+	if s.srv.favoured.Load() == s.conn {
+		s.srv.favoured.CompareAndSwap(s.conn, nil)
+	}
 }
 
 // accept takes a stream that the client opens, on the connection's reading goroutine.
@@ -90,7 +132,7 @@ func (s *streamServer) accept(in *ttstream.Incoming) {
 		return
 	}
 	o := s.srv.opt.stream.limits()
-	o.Hold = func(n int) { s.srv.memory.Add(int64(n)) }
+	o.Hold = s.hold
 	ctx, cancel := context.Context(x), context.CancelFunc(func() {})
 	if timeout := milliseconds([]byte(in.Ints[ttheader.RPCTimeout])); timeout > 0 {
 		ctx, cancel = context.WithTimeout(x, timeout)

@@ -26,12 +26,18 @@ const memoryPause = 2 * time.Millisecond
 
 // Serve reads until the connection ends, and returns why. Its streams have
 // ended by then, though their handlers may still run.
-func (c *Conn) Serve() error {
-	err := c.read()
-	c.Close(err)
-	c.in.Close()
-	return c.Err()
+func (c *Conn) Serve() (err error) {
+	err = errExit // unless read returns
+	defer func() {
+		c.Close(err)
+		c.in.Close()
+		err = c.Err()
+	}()
+	return c.read()
 }
+
+// errExit is why a connection ends whose Accept has ended the goroutine.
+var errExit = errors.New("ttstream: the reading goroutine has ended")
 
 // read takes frames until the connection ends.
 func (c *Conn) read() error {
