@@ -11,6 +11,8 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc"
 	"github.com/thrum-rpc/thrum/rpc/generic"
+	"github.com/thrum-rpc/thrum/schema"
+	"github.com/thrum-rpc/thrum/transcode"
 )
 
 // This file is "thrum call".
@@ -75,6 +77,9 @@ func call(env *environment, args []string, o *callOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := checkArguments(def, input); err != nil {
+		return err
+	}
 	options, err := o.client(args[0])
 	if err != nil {
 		return err
@@ -104,6 +109,19 @@ func call(env *environment, args []string, o *callOptions) error {
 	}
 	_, err = fmt.Fprintf(env.stdout, "%s\n", result)
 	return err
+}
+
+// checkArguments refuses arguments that the method does not have, which a call would leave out: they are misspelt.
+// What a server's reply has beyond the schema is no mistake.
+func checkArguments(def *schema.Method, input []byte) error {
+	strict, err := transcode.NewMethod(def, transcode.RejectUnknown())
+	if err != nil {
+		return err
+	}
+	if _, err := strict.AppendArgsThrift(nil, input); err != nil {
+		return &generic.ArgumentError{Err: err}
+	}
+	return nil
 }
 
 // lateCaller connects for its first call, so that what is wrong with the arguments is said

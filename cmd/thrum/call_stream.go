@@ -72,7 +72,7 @@ func (t *thriftStream) Close() { t.s.Cancel(nil) }
 func callStream(env *environment, args []string, o *callOptions, service *schema.Service, m *schema.Method) error {
 	var t thriftStream
 	var err error
-	if t.req, err = transcode.New(m.Args().Fields()[0].Type().Struct()); err != nil {
+	if t.req, err = transcode.New(m.Args().Fields()[0].Type().Struct(), transcode.RejectUnknown()); err != nil {
 		return err
 	}
 	if t.res, err = transcode.New(m.Returns().Struct()); err != nil {

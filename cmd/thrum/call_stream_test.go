@@ -100,6 +100,7 @@ func TestCallStreamsOfThrift(t *testing.T) {
 		{"Notes.add", "{\"n\":2}\n{\"n\":4}\n", "-", exitOK, "{\"text\":\"\",\"n\":6}\n", ""},
 		{"Notes.echo", "", `{"text":"x"} {"text":"y"}`, exitOK, "{\"text\":\"x\",\"n\":0}\n{\"text\":\"y\",\"n\":0}\n", ""},
 		{"Notes.echo", "", `{"n":"x"}`, exitFailed, "", "type mismatch"},
+		{"Notes.echo", "", `{"txt":"x"}`, exitFailed, "", `has no field "txt"`},
 		{"Notes.other", "", "{}", exitFailed, "", "streams, which generic calls cannot"},
 	} {
 		args := []string{"call", address, c.method}

@@ -227,6 +227,8 @@ func TestCallPrintsResultsAndExceptions(t *testing.T) {
 		{[]string{"Shop.drill", `{"how": "UNDECLARED"}`}, exitFailed, "", "thrum call: internal error: this error is not declared\n"},
 		{[]string{"Shop.getOrder", `{"id": "x"}`}, exitFailed, "",
 			"thrum call: arguments: type mismatch: i64 expected, got a string at id (offset 7) [type-mismatch]\n"},
+		{[]string{"Shop.stock", `{"id": [2]}`}, exitFailed, "",
+			"thrum call: arguments: stock_args has no field \"id\" (offset 1) [unknown-field]\n"},
 		{[]string{"Shop.nothing"}, exitFailed, "", "thrum call: service Shop has no method nothing; it has version, ping, note, getBook, " +
 			"search, cover, viewed, subjects, shelves, stock, placeOrder, getOrder, redirect, cancelOrder, echo, describe, drill\n"},
 		{[]string{"Other.get"}, exitFailed, "", "thrum call: examples/shop/shop.thrift has no service Other; it has Shop\n"},
