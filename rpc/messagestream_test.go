@@ -2,9 +2,11 @@ package rpc_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -225,5 +227,33 @@ func TestAMessageThatIsTooLargeToSendEndsTheStreamOnBothSides(t *testing.T) {
 				t.Errorf("the handler is told %v", err)
 			}
 		})
+	}
+}
+
+// A window of 2 GiB or more is one, also where an int has 32 bits.
+func TestTheLargestWindowIsNoLimit(t *testing.T) {
+	_, address := listen(t, messageStreams(func(ctx context.Context, s *rpc.MessageStream) error {
+		return s.SendBytes(ctx, []byte("message"))
+	}))
+	nc, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	nc.SetDeadline(time.Now().Add(patience))
+	init := trpc.Init{IsRequest: true, Func: []byte("/S/Stream"), Window: math.MaxUint32}
+	nc.Write(init.Append(nil, trpc.FirstStreamID, nil))
+	for _, want := range []trpc.StreamType{trpc.StreamInit, trpc.StreamData} {
+		frame := make([]byte, trpc.HeadSize)
+		if _, err := io.ReadFull(nc, frame); err != nil {
+			t.Fatal(err)
+		}
+		frame = append(frame, make([]byte, binary.BigEndian.Uint32(frame[4:])-trpc.HeadSize)...)
+		if _, err := io.ReadFull(nc, frame[trpc.HeadSize:]); err != nil {
+			t.Fatal(err)
+		}
+		if head, err := trpc.ParseHead(frame); err != nil || head.Stream != want {
+			t.Fatalf("a frame of type %v, %v, want %v", head.Stream, err, want)
+		}
 	}
 }

@@ -105,12 +105,16 @@ func (s *streamServer) starved(size int) bool {
 	return size > 0 && s.srv.outOfMemory(size)
 }
 
-// hold counts bytes of messages that wait to be taken from streams. When one has been, another connection may be the favoured one.
+// hold counts bytes of messages that wait to be taken from streams. The favoured connection stays it until one has
+// been, but not for longer than a stream may hold up its connection.
 func (s *streamServer) hold(n int) {
 	s.srv.memory.Add(int64(n))
 	s.waiting.Add(int64(n))
-	if n < 0 {
+	switch {
+	case n < 0:
 		s.cede()
+	case s.srv.favoured.Load() == s.conn:
+		time.AfterFunc(s.srv.opt.stream.stall, s.cede)
 	}
 }
 

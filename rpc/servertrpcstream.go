@@ -128,7 +128,7 @@ func (c *serverConn) startStream(id uint32, in *trpc.Init, x *callContext, answe
 	o.Role, o.Loose = stream.Server, true
 	o.Hold = func(n int) { c.srv.memory.Add(int64(n)) }
 	if in.Window > 0 {
-		o.Credited, o.Credit, o.Window = true, int(in.Window), trpc.DefaultWindow
+		o.Credited, o.Credit, o.Window = true, windowSize(in.Window), trpc.DefaultWindow
 		answer.Window = trpc.DefaultWindow
 	}
 	ms := &MessageStream{Type: in.ContentType, packing: in.Encoding, compressor: &c.srv.compressor, limit: trpcLimit(c.srv.opt.maxFrame)}

@@ -86,12 +86,13 @@ func TestLargeMessagesOfStreamsWaitForMemory(t *testing.T) {
 	})
 }
 
-// One connection may go beyond the memory, until what it has sent is taken, or was for nobody.
+// One connection may go beyond the memory, until what it has sent is taken, is for nobody, or waits too long.
 func TestOneLargeMessageOfAStreamMayGoBeyondTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const large = 1 << 18
 		var taken atomic.Int64
-		_, open := takers(t, &taken, rpc.MaxMemory(1<<20), rpc.ReadTimeout(time.Hour))
+		const stall = patience / 2
+		_, open := takers(t, &taken, rpc.MaxMemory(1<<20), rpc.ReadTimeout(time.Hour), rpc.StreamStall(stall))
 		full := open()
 		full.send(streamFrame(t, 1, "2", "leave"))
 		full.send(streamMessage(t, 1, "leave", 1<<20-large/2))
@@ -99,6 +100,10 @@ func TestOneLargeMessageOfAStreamMayGoBeyondTheMemory(t *testing.T) {
 		toNobody := open()
 		toNobody.send(streamFrame(t, 1, "2", "leave"))
 		toNobody.send(streamMessage(t, 7, "leave", large))
+		synctest.Wait()
+		late := open()
+		late.send(streamFrame(t, 1, "2", "leave"))
+		late.send(streamMessage(t, 1, "leave", large))
 		synctest.Wait()
 		held := open()
 		held.send(streamFrame(t, 1, "2", "leave"))

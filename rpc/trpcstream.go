@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/rpc/stream"
@@ -265,7 +266,7 @@ func (w *trpcWire) receive(head trpc.Head, frame []byte, o stream.Owner) (taken 
 	case trpc.StreamFeedback:
 		var n uint32
 		if n, err = trpc.ParseFeedback(b); err == nil {
-			w.ms.OnCredit(int(n))
+			w.ms.OnCredit(windowSize(n))
 		}
 	case trpc.StreamClose:
 		var c trpc.Close
@@ -301,6 +302,9 @@ func (w *trpcWire) receiveInit(b []byte) error {
 		return nil
 	}
 	w.ms.OnHeader(nil)
-	w.ms.OnWindow(int(i.Window))
+	w.ms.OnWindow(windowSize(i.Window))
 	return nil
 }
+
+// windowSize returns a number of bytes as an int, which may have fewer bits: a peer may take more than this side can send.
+func windowSize(n uint32) int { return int(min(n, math.MaxInt32)) }
