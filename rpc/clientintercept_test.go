@@ -98,8 +98,14 @@ func TestCallersReadTheHeadersOfReplies(t *testing.T) {
 		info, _ := rpc.Info(ctx)
 		info.SetReplyHeader("load", textOf(args))
 		info.SetReplyHeader("Trace-Id", "abc")
-		if textOf(args) == "fail" {
+		switch text := textOf(args); text {
+		case "fail":
 			return nil, errors.New("failed")
+		case "status", "status of much":
+			if text != "status" {
+				info.SetReplyHeader("much", strings.Repeat("x", 100<<10))
+			}
+			return nil, &rpc.BizStatus{Code: 7, Message: "no"}
 		}
 		return append(dst, args...), nil
 	}
@@ -127,6 +133,19 @@ func TestCallersReadTheHeadersOfReplies(t *testing.T) {
 			}
 			if why, _ := own.Get("uexw"); name != "TTHeader" && why != "failed" {
 				t.Errorf("of an exception: uexw=%q", why)
+			}
+			if trace, _ := own.Get("Trace-Id"); trace != "abc" {
+				t.Errorf("of an exception: Trace-Id=%q", trace)
+			}
+			for _, kind := range []string{"status", "status of much"} {
+				_, err := invoke(ctx, client, "answer", kind)
+				var status *rpc.BizStatus
+				if name == "TTHeader" && (!errors.As(err, &status) || status.Code != 7) {
+					t.Errorf("%s: %v", kind, err)
+				}
+				if trace, _ := own.Get("Trace-Id"); (trace == "abc") != (kind == "status") {
+					t.Errorf("%s: Trace-Id=%q", kind, trace)
+				}
 			}
 		})
 	}

@@ -222,7 +222,7 @@ func (i CallInfo) Persistent(key string) (string, bool) {
 }
 
 // SetReplyHeader sets a header of the reply, in dialects whose replies have
-// headers. It reports false when the reply is on its way already.
+// headers; failures have it, too. It reports false when the reply is on its way already.
 func (i CallInfo) SetReplyHeader(key, value string) bool {
 	i.x.mu.Lock()
 	defer i.x.mu.Unlock()
@@ -244,12 +244,44 @@ func (i CallInfo) SetReplyHeader(key, value string) bool {
 func (c *serverConn) replyPairs(ctx *callContext) []transport.Pair {
 	var pairs []transport.Pair
 	if ctx != nil {
-		ctx.mu.Lock()
-		ctx.closed = true
-		if ctx.extras != nil {
-			pairs = ctx.extras.out
+		pairs = ctx.closePairs()
+	}
+	return c.goodbye(pairs)
+}
+
+// closePairs returns the headers that were set for the reply. No more can be.
+func (x *callContext) closePairs() []transport.Pair {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	if x.extras == nil {
+		return nil
+	}
+	return x.extras.out
+}
+
+// maxFailurePairs is the size in bytes up to which the headers that were set for a reply go with a failure
+// instead: those of the failure itself must fit beside them.
+const maxFailurePairs = 32 << 10
+
+// failurePairs returns the headers of a reply that tells of a failure: its own, and those that were set for the call.
+func (c *serverConn) failurePairs(call *serverCall, own []transport.Pair) []transport.Pair {
+	ctx := call.ctx.Load()
+	if ctx == nil {
+		return c.goodbye(own)
+	}
+	set, size := ctx.closePairs(), 0
+	for _, p := range set {
+		size += len(p.Key) + len(p.Value)
+	}
+	if size > maxFailurePairs {
+		return c.goodbye(own)
+	}
+	pairs := own
+	for _, p := range set {
+		if !slices.ContainsFunc(own, func(o transport.Pair) bool { return o.Key == p.Key }) {
+			pairs = append(pairs, p)
 		}
-		ctx.mu.Unlock()
 	}
 	return c.goodbye(pairs)
 }

@@ -154,7 +154,7 @@ func (c *serverConn) errorReply(call *serverCall, err error) reply {
 // bizReply encodes a reply with a status and an empty result.
 func (c *serverConn) bizReply(call *serverCall, b *BizStatus) (reply, error) {
 	buf := c.srv.buffers.get()
-	out, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.goodbye(b.pairs())})
+	out, message := call.form.begin(buf.b, thriftwire.Reply, call.name, call.seq, outHeads{pairs: c.failurePairs(call, b.pairs())})
 	out, err := call.form.finish(append(out, emptyStruct...), message, 0, &c.srv.transformer)
 	if err != nil {
 		c.srv.buffers.put(buf)
@@ -174,9 +174,9 @@ func (c *serverConn) exceptionReply(call *serverCall, e *ApplicationException, c
 		return c.grpcFailure(call, e)
 	}
 	buf := c.srv.buffers.get()
-	pairs := c.goodbye(more)
+	var pairs []transport.Pair
 	if call.form.carriesPairs() {
-		pairs = append(pairs, transport.Pair{Key: keyExceptionCode, Value: strconv.Itoa(code)})
+		pairs = c.failurePairs(call, append(more, transport.Pair{Key: keyExceptionCode, Value: strconv.Itoa(code)}))
 	}
 	b, message := call.form.begin(buf.b, thriftwire.Exception, call.name, call.seq, outHeads{pairs: pairs})
 	b, err := call.form.appendStruct(b, e.append(nil))
