@@ -53,15 +53,18 @@ const (
 func (c *serverConn) readHeads(call *serverCall) {
 	switch call.form.dialect {
 	case transport.Header:
+		if call.heads.sticky.Len() > 0 {
+			c.keep(call.heads.sticky)
+		}
+		call.heads.given = c.sticky
+		for _, p := range c.sticky {
+			call.readHead(p.Key, []byte(p.Value))
+		}
 		if call.heads.pairs.Len() > 0 {
 			for key, value := range call.heads.pairs.All() {
 				call.readHead(string(key), value)
 			}
 		}
-		if call.heads.sticky.Len() > 0 {
-			c.keep(call.heads.sticky)
-		}
-		call.heads.given = c.sticky
 	case transport.TTHeader:
 		if call.heads.strings.Len() > 0 {
 			for key, value := range call.heads.strings.All() {

@@ -103,6 +103,32 @@ func TestPersistentHeadersOfAConnectionAreBounded(t *testing.T) {
 	}
 }
 
+func TestPersistentHeadersSayWhatOthersDo(t *testing.T) {
+	priority := raw("priority", func(ctx context.Context, _, dst []byte) ([]byte, error) {
+		info, _ := rpc.Info(ctx)
+		_, limited := ctx.Deadline()
+		return append(dst, textStruct(fmt.Sprint(info.Priority(), limited))...), nil
+	})
+	_, address := listen(t, []rpc.Method{priority})
+	p := connect(t, address, true)
+	for seq, c := range []struct {
+		persistent, own []header.Pair
+		want            string
+	}{
+		{nil, nil, "normal false"},
+		{[]header.Pair{{Key: "thrift_priority", Value: "4"}, {Key: "client_timeout", Value: "60000"}}, nil, "best effort true"},
+		{nil, nil, "best effort true"},
+		{nil, []header.Pair{{Key: "thrift_priority", Value: "0"}}, "high important true"},
+		{[]header.Pair{{Key: "thrift_priority", Value: "1"}}, nil, "high true"},
+	} {
+		o := header.Outgoing{SequenceID: uint32(seq), Persistent: c.persistent, Headers: c.own}
+		p.send(headerCall(t, o, echoCall("priority", int32(seq), "")))
+		if _, message := p.headerReply(); parseReply(message).text != c.want {
+			t.Errorf("call %d: %v, want %s", seq, parseReply(message), c.want)
+		}
+	}
+}
+
 func TestReplyHeaders(t *testing.T) {
 	set := raw("set", func(ctx context.Context, args, dst []byte) ([]byte, error) {
 		info, _ := rpc.Info(ctx)
