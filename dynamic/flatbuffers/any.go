@@ -99,7 +99,7 @@ func (w *anyWalk) elements(v Value, depth int) (any, *diag.Fault) {
 		if fault != nil {
 			return nil, fault.Index(i)
 		}
-		if tag := v.ElementTag(i); w.whole && tag != 0 && v.t.Elem().Struct().FieldByID(int32(tag)) == nil {
+		if tag := v.ElementTag(i); w.whole && tag != 0 && flatpack.Member(v.t.Elem().Struct(), tag) == nil {
 			return nil, newMember(v.t.Elem(), tag).Index(i)
 		}
 		if x == nil && flatpack.IsUnion(v.t.Elem()) {
@@ -126,7 +126,7 @@ func (w *anyWalk) fields(v Value, depth int) (any, *diag.Fault) {
 	}
 	if w.whole {
 		for _, f := range v.fields().Fields() {
-			if tag := v.UnionTag(f); tag != 0 && f.Type().Struct().FieldByID(int32(tag)) == nil {
+			if tag := v.UnionTag(f); tag != 0 && flatpack.Member(f.Type().Struct(), tag) == nil {
 				return nil, newMember(f.Type(), tag).Field(f.Name())
 			}
 		}

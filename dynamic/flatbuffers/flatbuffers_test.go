@@ -335,6 +335,23 @@ func TestMembersThatTheSchemaDoesNotHaveAreNotLost(t *testing.T) {
 	}
 }
 
+func TestMembersMayHaveNegativeNumbers(t *testing.T) {
+	d := load(t, `table A { a: int; } union U: byte { A = -5, S: string = -128 } table T { u: U; us: [U]; n: int; } root_type T;`).Root()
+	u := flatbuffers.Union{Member: "A", Value: map[string]any{"a": int64(3)}}
+	want := map[string]any{"u": u, "us": []any{flatbuffers.Union{Member: "S", Value: "x"}, flatbuffers.Union{}, u}}
+	b, err := flatbuffers.Make(d, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err = flatbuffers.Root(d, b).AppendSet(nil, 7, dynamic.Name("n")); err != nil {
+		t.Fatal(err)
+	}
+	want["n"] = int64(7)
+	if got, err := flatbuffers.Root(d, b).Any(); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
 func TestWhatHasNoPlaceIsRefused(t *testing.T) {
 	file := load(t, fbs.Every())
 	for name, c := range map[string]struct {

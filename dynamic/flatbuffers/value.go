@@ -172,17 +172,15 @@ func at(b []byte, t *schema.Type, pos int) Value {
 
 // union returns the value of a union of type t at pos, whose type is tag.
 func (v Value) union(t *schema.Type, tag uint64, pos int) Value {
-	d := t.Struct()
-	for _, m := range d.Fields() {
-		if size := d.Tag().InlineSize(); flatpack.Low(uint64(m.ID()), size) == tag {
-			value := at(v.b, m.Type(), pos)
-			if value.kind != absent { // else there is a type alone
-				value.member = m
-			}
-			return value
-		}
+	m := flatpack.Member(t.Struct(), tag)
+	if m == nil {
+		return Value{}
 	}
-	return Value{}
+	value := at(v.b, m.Type(), pos)
+	if value.kind != absent { // else there is a type alone
+		value.member = m
+	}
+	return value
 }
 
 // mismatch is the fault of a value of another type than what was asked for.

@@ -33,6 +33,17 @@ func NoMember(union *schema.Type, tag uint64) *diag.Fault {
 	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", union.Struct().Name(), tag))
 }
 
+// Member returns the member of a union whose number has those low bytes, which may be negative, or nil.
+func Member(union *schema.StructDef, tag uint64) *schema.Field {
+	size := union.Tag().InlineSize()
+	for _, m := range union.Fields() {
+		if Low(uint64(m.ID()), size) == Low(tag, size) {
+			return m
+		}
+	}
+	return nil
+}
+
 // HasTag tells whether a field of type t has the types of its values in the slot
 // before its own: a union or a vector of unions.
 func HasTag(t *schema.Type) bool {

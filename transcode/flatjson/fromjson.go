@@ -478,14 +478,11 @@ func (r *reader) memberName(t *schema.Type) (*schema.Field, *diag.Fault) {
 
 // memberOf returns the member of a union with that number, nil for 0.
 func memberOf(d *schema.StructDef, n uint64, at int) (*schema.Field, *diag.Fault) {
-	size := d.Tag().InlineSize()
 	if n == 0 {
 		return nil, nil
 	}
-	for _, m := range d.Fields() {
-		if flatpack.Low(uint64(m.ID()), size) == flatpack.Low(n, size) {
-			return m, nil
-		}
+	if m := flatpack.Member(d, n); m != nil {
+		return m, nil
 	}
 	return nil, diag.NewFault(diag.InvalidUnion, at, fmt.Sprintf("%s has no member %d", d.Name(), n))
 }

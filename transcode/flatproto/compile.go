@@ -67,7 +67,7 @@ func (c compiler) message(d *schema.StructDef) (*message, error) {
 		n := int64(f.ID()) + 1
 		switch {
 		case d.Tag() != nil:
-			n = int64(uint32(f.ID()))
+			n = int64(f.ID())
 		case d.Fixed():
 			n = int64(i) + 1
 		}
