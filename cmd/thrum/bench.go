@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -141,6 +142,11 @@ func (f *benchFlags) run(env *environment, args []string) error {
 	if err := f.requests(env); err != nil {
 		return err
 	}
+	files, err := f.create(env)
+	if err != nil {
+		return err
+	}
+	defer files.discard()
 	ctx, cancel := context.WithCancel(env.ctx)
 	defer cancel()
 	status := newStatusLine(env, f.progress)
@@ -159,7 +165,7 @@ func (f *benchFlags) run(env *environment, args []string) error {
 		Address: args[0], Dialect: f.dialect, Protocol: f.protocol, Compress: f.compress,
 		Started: time.Now().Add(-result.Elapsed).UTC().Truncate(time.Second), Calls: f.calls, Result: result,
 	}
-	if err := f.write(env, r); err != nil {
+	if err := f.write(env, r, files); err != nil {
 		return err
 	}
 	if result.Failed() > 0 || result.Latency.Count == 0 && env.ctx.Err() == nil {
@@ -182,12 +188,15 @@ func (f *benchFlags) check(args []string) (err error) {
 		return usageError("--rate must not be negative")
 	case c.Poisson && c.Rate == 0:
 		return usageError("--poisson needs --rate")
-	case c.Duration <= 0 || c.Warmup < 0 || c.Timeout < time.Millisecond:
-		return usageError("--duration must be positive, --warmup not negative, --timeout at least 1ms")
+	case c.Duration <= 0 || c.Warmup < 0:
+		return usageError("--duration must be positive, --warmup not negative")
 	case f.variants < 1 || f.variants > 10_000:
 		return usageError("--variants must be from 1 to 10000")
-	case f.jsonOut != "" && f.jsonOut == f.chart && f.chart != "-":
+	case f.jsonOut != "" && f.jsonOut != "-" && f.chart != "" && filepath.Clean(f.jsonOut) == filepath.Clean(f.chart):
 		return usageError("--json-out and --chart name the same file")
+	}
+	if err := checkTimeout(c.Timeout); err != nil {
+		return err
 	}
 	if err := spare(f.inputs(), f.jsonOut, f.chart); err != nil {
 		return err
@@ -210,8 +219,16 @@ func (f *benchFlags) check(args []string) (err error) {
 		}
 		c.Form.Headers = append(c.Form.Headers, load.Pair{Key: key, Value: value})
 	}
-	if d := c.Form.Dialect; len(f.headers) > 0 && (d == load.Framed || d == load.Unframed) {
+	switch d := c.Form.Dialect; {
+	case len(f.headers) == 0:
+	case d == load.Framed || d == load.Unframed:
 		return usageError("the dialect " + f.dialect + " has no headers")
+	case d == load.HTTP || d == load.HTTP2 || d == load.GRPC:
+		for i, h := range c.Form.Headers {
+			if !httpHeader(h.Key, h.Value) {
+				return usageError(fmt.Sprintf("--header is %q, which HTTP has no headers like", f.headers[i]))
+			}
+		}
 	}
 	if c.Depth == 0 {
 		c.Depth = 1
@@ -220,6 +237,14 @@ func (f *benchFlags) check(args []string) (err error) {
 		}
 	}
 	return nil
+}
+
+// httpHeader reports whether HTTP allows such a header.
+func httpHeader(key, value string) bool {
+	token := !strings.ContainsFunc(key, func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+	return token && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
 
 // inputs returns the paths of the files that the flags name to read.
@@ -321,37 +346,53 @@ func (f *benchFlags) weigh() {
 	}
 }
 
-// write writes the result to where the flags say.
-func (f *benchFlags) write(env *environment, r *benchReport) error {
+// benchFiles are where the result goes beside the table, nil for what is not asked for.
+type benchFiles struct{ json, chart *output }
+
+// create creates the files before the run, so that its result is not lost for a bad path.
+func (f *benchFlags) create(env *environment) (files benchFiles, err error) {
 	if f.jsonOut != "" {
-		b, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := putFile(env, f.jsonOut, append(b, '\n')); err != nil {
-			return err
+		if files.json, err = createOutput(env, []string{f.jsonOut}); err != nil {
+			return files, err
 		}
 	}
 	if f.chart != "" {
-		if err := putFile(env, f.chart, r.chart()); err != nil {
-			return err
+		if files.chart, err = createOutput(env, []string{f.chart}); err != nil {
+			files.discard()
 		}
 	}
-	if f.jsonOut == "-" || f.chart == "-" {
-		return nil
-	}
-	return r.print(env.stdout)
+	return files, err
 }
 
-// putFile writes a file that appears when it is complete, or standard output.
-func putFile(env *environment, path string, b []byte) error {
-	out, err := createOutput(env, []string{path})
-	if err != nil {
+func (files benchFiles) discard() {
+	for _, out := range []*output{files.json, files.chart} {
+		if out != nil {
+			out.discard()
+		}
+	}
+}
+
+// write writes the result to where the flags say. What cannot be written to a file is in the table nevertheless.
+func (f *benchFlags) write(env *environment, r *benchReport, files benchFiles) (err error) {
+	if files.json != nil {
+		var b []byte
+		if b, err = json.MarshalIndent(r, "", "  "); err == nil {
+			err = files.json.put(append(b, '\n'))
+		}
+	}
+	if files.chart != nil {
+		err = errors.Join(err, files.chart.put(r.chart()))
+	}
+	if f.jsonOut == "-" || f.chart == "-" {
 		return err
 	}
-	defer out.discard()
-	if _, err := out.Write(b); err != nil {
+	return errors.Join(err, r.print(env.stdout))
+}
+
+// put writes all of an output, and commits it.
+func (o *output) put(b []byte) error {
+	if _, err := o.Write(b); err != nil {
 		return err
 	}
-	return out.commit()
+	return o.commit()
 }

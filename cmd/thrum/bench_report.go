@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -57,7 +58,7 @@ func (r *benchReport) mode() string {
 	if res.Poisson {
 		how = "as independent callers"
 	}
-	return s + fmt.Sprintf("%s calls per second, %s, for %v", number(int64(res.Rate+0.5)), how, round(res.Elapsed))
+	return s + fmt.Sprintf("%s calls per second, %s, for %v", rateText(res.Rate), how, round(res.Elapsed))
 }
 
 // print prints the table.
@@ -233,6 +234,14 @@ func number(n int64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// rateText renders a rate in whole calls, or, of a small one, as it is.
+func rateText(rate float64) string {
+	if rate < 100 {
+		return strconv.FormatFloat(rate, 'g', 4, 64)
+	}
+	return number(int64(rate + 0.5))
 }
 
 // latency renders a duration with three digits.

@@ -180,6 +180,46 @@ func TestBenchSaysThatNobodyIsThere(t *testing.T) {
 	}
 }
 
+func TestTheResultOfABenchIsNotLostForAFile(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"--idl", shopIDL, "--method", "Shop.ping", "--json-out"}
+	_, stderr := expect(t, exitFailed, append([]string{"bench", "127.0.0.1:1"}, append(args, filepath.Join(dir, "a.json"), "--chart", filepath.Join(dir, "none", "a.svg"))...)...)
+	if !strings.Contains(stderr, "a.svg: no such file or directory") { // before it finds that nobody is there
+		t.Errorf("got %q", stderr)
+	}
+	if entries, err := os.ReadDir(dir); len(entries) > 0 || err != nil {
+		t.Errorf("%v is left, %v", entries, err)
+	}
+	const full = "/dev/full"
+	if _, err := os.Stat(full); err != nil {
+		t.Skip(err)
+	}
+	address, _ := serveShop(t)
+	code, out, stderr := thrum("", append([]string{"bench", address, "--duration", "10ms", "--warmup", "0s"}, append(args, full)...)...)
+	if code != exitFailed || !strings.Contains(stderr, "no space left") || !strings.Contains(out, "per second") {
+		t.Errorf("exit code %d, %q, %q", code, stderr, out)
+	}
+}
+
+func TestFlagsThatMakeNoSenseAreSaidToBeWrong(t *testing.T) {
+	idl := []string{"--idl", shopIDL}
+	bench := func(args ...string) []string {
+		return append([]string{"bench", "127.0.0.1:1", "--method", "Shop.ping", "--idl", shopIDL}, args...)
+	}
+	for _, args := range [][]string{
+		append([]string{"call", "127.0.0.1:1", "Shop.ping", "--timeout", "0"}, idl...),
+		append([]string{"gateway", "127.0.0.1:1", "--timeout", "-1s"}, idl...),
+		append([]string{"call", "127.0.0.1:1", "Shop.ping", "--dialect", "http", "--path", "/a b"}, idl...),
+		bench("--timeout", "0"),
+		bench("--dialect", "http", "--header", "a\r\nb=c"),
+		bench("--dialect", "http2", "--header", "a b=c"),
+		bench("--dialect", "http", "--header", "a=b\nc"),
+		bench("--json-out", "x", "--chart", "./x"),
+	} {
+		expect(t, exitUsage, args...)
+	}
+}
+
 func TestInterruptedBenchShowsItsResult(t *testing.T) {
 	address, _ := serveShop(t)
 	for after := time.Second; ; after *= 4 { // before which a busy machine may have made no call
@@ -388,6 +428,11 @@ func TestNumbersAndLatenciesAreReadable(t *testing.T) {
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
 		if got := number(n); got != want {
 			t.Errorf("%d is %q", n, got)
+		}
+	}
+	for rate, want := range map[float64]string{0.5: "0.5", 2: "2", 1.0 / 3: "0.3333", 1234.6: "1,235"} {
+		if got := rateText(rate); got != want {
+			t.Errorf("%v is %q", rate, got)
 		}
 	}
 	for d, want := range map[time.Duration]string{0: "0 ns", 999: "999 ns", 1234: "1.23 µs", 12345: "12.3 µs", 123456: "123 µs", 1500 * time.Millisecond: "1.50 s", 600 * time.Second: "600 s"} {

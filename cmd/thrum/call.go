@@ -59,6 +59,9 @@ func call(env *environment, args []string, o *callOptions) error {
 	if len(args) < 2 || len(args) > 3 {
 		return usageError("an address and a Service.method are needed, then at most one JSON object")
 	}
+	if err := checkTimeout(o.timeout); err != nil {
+		return err
+	}
 	if isFBS(o.idl) {
 		return callFlat(env, args, o)
 	}

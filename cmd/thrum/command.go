@@ -167,7 +167,7 @@ func parseFlags(fs *flag.FlagSet, args []string) (positional []string, err error
 }
 
 func runHelp(env *environment, args []string) int {
-	if len(args) == 0 {
+	if len(args) == 0 || args[0] == "help" {
 		printOverview(env.stdout)
 		return exitOK
 	}

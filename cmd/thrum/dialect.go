@@ -10,6 +10,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc"
@@ -89,8 +90,8 @@ func protocolOf(d load.Dialect) string {
 
 // form returns what the flags say, for a command that speaks dialects.
 func (s *speech) form(dialects []load.Dialect) (f load.Form, err error) {
-	if !strings.HasPrefix(s.path, "/") {
-		return f, usageError("--path must start with /")
+	if !strings.HasPrefix(s.path, "/") || strings.ContainsFunc(s.path, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '#' }) {
+		return f, usageError("--path must start with / and have no spaces")
 	}
 	if s.dialect == "" {
 		s.dialect = load.Framed.String()
@@ -152,6 +153,14 @@ func (s *speech) client(address string) (opts []rpc.ClientOption, err error) {
 		opts = append(opts, rpc.Compact(f.Protocol))
 	}
 	return opts, nil
+}
+
+// checkTimeout refuses a --timeout in which nothing could be answered.
+func checkTimeout(d time.Duration) error {
+	if d < time.Millisecond {
+		return usageError("--timeout must be at least 1ms")
+	}
+	return nil
 }
 
 // httpHost returns the host that posts to an address name.

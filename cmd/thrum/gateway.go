@@ -60,6 +60,9 @@ func gatewayCommand() *command {
 				if len(args) != 1 {
 					return usageError("the address of one server is needed")
 				}
+				if err := checkTimeout(o.timeout); err != nil {
+					return err
+				}
 				return o.serve(env, args[0])
 			}
 		},
