@@ -195,9 +195,12 @@ func (c *Client) encode(ctx context.Context, p *pendingCall) error {
 		}
 	}
 	p.id, f.sequence = uint32(seq), uint32(seq)
-	buf := c.buffers.get()
 	heads := requestHeads(ctx, f.dialect, &p.room)
 	p.thrift.heads = heads.pairs
+	if err := f.checkRoom(heads); err != nil {
+		return err
+	}
+	buf := c.buffers.get()
 	b, message := f.begin(buf.b, t, p.thrift.name, seq, heads)
 	b, err := c.appendArgs(b, &f, p.thrift.invocation)
 	if size := len(b) - message; err == nil && size > c.opt.maxFrame {

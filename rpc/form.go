@@ -265,6 +265,32 @@ func (f *form) begin(b []byte, t thriftwire.MessageType, name string, seq int32,
 	return thriftwire.AppendMessage(b, t, name, seq), message
 }
 
+// largeHeads is the size in bytes from which on headers may not fit into a frame.
+const largeHeads = 32 << 10
+
+// checkRoom refuses the headers of a request that fit into no frame. A reply goes without them, but a server that
+// does not see who calls, or what else its client has said, may do what nobody wants.
+func (f *form) checkRoom(h outHeads) (err error) {
+	if !f.hasHeaders() {
+		return nil
+	}
+	size := 8 * (len(h.pairs) + len(h.ints))
+	for _, p := range h.pairs {
+		size += len(p.Key) + len(p.Value)
+	}
+	if size < largeHeads {
+		return nil
+	}
+	if f.dialect == transport.Header {
+		o := header.Outgoing{Transform: f.transform, Headers: h.pairs}
+		_, err = o.Append(nil)
+	} else {
+		o := ttheader.Outgoing{Strings: h.pairs, Ints: h.ints}
+		_, err = o.Append(nil)
+	}
+	return err
+}
+
 func (f *form) beginHeader(b []byte, h outHeads) []byte {
 	o := header.Outgoing{Flags: f.flags, SequenceID: f.sequence, Transform: f.transform, Headers: h.pairs}
 	if f.protocol != 0 {

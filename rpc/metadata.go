@@ -332,7 +332,8 @@ type outgoing struct {
 type outgoingKey struct{}
 
 // WithHeader returns a context whose calls carry a header to the server, in
-// the dialects that have headers. Servers do not pass it on.
+// the dialects that have headers. Servers do not pass it on. A call whose headers fit into no frame fails before it is
+// sent: over THeader those of 64 KiB, over TTHeader one of 64 KiB, or all of 256 KiB.
 func WithHeader(ctx context.Context, key, value string) context.Context {
 	return with(ctx, key, value, false)
 }

@@ -103,6 +103,25 @@ func TestPersistentHeadersOfAConnectionAreBounded(t *testing.T) {
 	}
 }
 
+// A call without its headers could do what nobody wants.
+func TestCallsWhoseHeadersFitIntoNoFrameAreNotSent(t *testing.T) {
+	_, address := listen(t, []rpc.Method{describe()}, rpc.MaxHeaderSize(0))
+	for name, opts := range map[string][]rpc.ClientOption{"header": {rpc.THeader(header.Zlib)}, "TTHeader": {rpc.TTHeader()}} {
+		c := dial(t, "tcp", address, opts...)
+		for _, size := range []int{60_000, 70_000} {
+			ctx := rpc.WithHeader(rpc.WithHeader(t.Context(), "user", "emma"), "much", strings.Repeat("m", size))
+			text, err := invoke(ctx, c, "describe", "")
+			var e *rpc.Error
+			switch {
+			case size < 1<<16 && (err != nil || !strings.Contains(text, "user:emma")):
+				t.Errorf("%s, %d bytes: %q, %v", name, size, text, err)
+			case size > 1<<16 && (!errors.As(err, &e) || e.Stage != rpc.StageEncode || e.Sent):
+				t.Errorf("%s, %d bytes: %q, %v", name, size, text, err)
+			}
+		}
+	}
+}
+
 func TestPersistentHeadersSayWhatOthersDo(t *testing.T) {
 	priority := raw("priority", func(ctx context.Context, _, dst []byte) ([]byte, error) {
 		info, _ := rpc.Info(ctx)
