@@ -15,11 +15,12 @@ import (
 //
 // All of its methods that answer report whether they did: false means that
 // the call had its answer, because it was given twice, which the server logs and
-// counts, or because the call has expired or its client has gone. The arguments of the call, which are
-// a view of the network's buffers, are valid until then.
+// counts, or because the call has expired. Whether the client is still there is not known; when it is seen to go, the
+// context of the call ends. The arguments of the call, which are a view of the network's buffers, are valid until it has its answer.
 //
 // A call that nobody answers is answered with Timeout when it expires ([TaskExpiry], [Method].Expiry), and counted as
-// unanswered. One that never expires waits, with its place among the calls in flight, until its connection ends.
+// unanswered. One that never expires keeps its place among the calls in flight until it is answered, and so its connection,
+// also when its client has gone: a client that only sends no more cannot be told from that.
 type Responder struct {
 	conn       *serverConn
 	call       *serverCall
