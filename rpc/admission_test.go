@@ -98,6 +98,24 @@ func TestContextsEndWithTheClientsTimeWhereCallsNeverExpire(t *testing.T) {
 	}
 }
 
+// What Overloaded is given may be kept.
+func TestWhatIsKnownOfACallOutlivesAConnectionThatEndsMeanwhile(t *testing.T) {
+	servers, asked := make(chan *rpc.Server, 1), make(chan rpc.CallInfo, 1)
+	server, address := listen(t, []rpc.Method{echo}, rpc.Overloaded(func(i rpc.CallInfo) error {
+		(<-servers).Close()
+		asked <- i
+		return nil
+	}))
+	servers <- server
+	p := connect(t, address, true)
+	p.send(callWith(t, 1, "echo", header.Pair{Key: "user", Value: "emma"}))
+	info := receive(t, "the function is asked", asked)
+	eventually(t, "the connection has ended", func() bool { return rpc.Connections(server) == 0 })
+	if user, ok := info.Header("user"); ok || info.Method() != "echo" {
+		t.Errorf("%s of %q, whose frame is another's memory", info.Method(), user)
+	}
+}
+
 // Most calls of a server with too much to do are refused, in no time.
 func TestRefusedCallsDoNotPassForFastOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -298,6 +298,7 @@ func (c *serverConn) enter(call *serverCall) error {
 			c.vacate()
 		}
 		call.block.Release()
+		call.reset() // or what the user's function has been given would show what is in the block next
 		return net.ErrClosed
 	}
 	c.calls.push(call)
