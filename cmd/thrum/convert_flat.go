@@ -1,10 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 
+	"github.com/thrum-rpc/thrum/diag"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode/flatjson"
+	"github.com/thrum-rpc/thrum/wire/flatwire"
 )
 
 // This file is what "thrum convert" does with FlatBuffers.
@@ -50,11 +55,33 @@ func (f *convertFlags) flatConverters(env *environment, k *conversion) error {
 	if err != nil {
 		return err
 	}
+	if file := root.File(); file.Root() == root {
+		k.flatID = file.Identifier()
+	}
 	k.flat = make(map[format]*flatjson.Converter)
 	if k.flat[flatbuffersFormat], err = flatjson.New(root, opts...); err != nil {
 		return err
 	}
 	k.flat[flatbuffersPrefixed], err = flatjson.New(root, append(opts, flatjson.SizePrefixed())...)
+	return err
+}
+
+// misread returns err, which a message of FlatBuffers was read with, or says that the message is
+// none of the schema's: it has the file identifier of another, or its size before it and the format has not.
+func (k *conversion) misread(message []byte, err error) error {
+	start := 0
+	if k.from == flatbuffersPrefixed {
+		start = flatwire.SizePrefix
+	}
+	id := flatwire.Identifier(message, start)
+	text := !slices.ContainsFunc(id, func(c byte) bool { return c < ' ' || c > '~' })
+	if k.flatID != "" && id != nil && text && string(id) != k.flatID { // what else may stand there is no text
+		return diag.NewFault(diag.InvalidData, start+4, fmt.Sprintf("the message has the file identifier %q, that of the schema is %q", id, k.flatID))
+	}
+	var fault *diag.Fault
+	if _, _, sized := flatwire.CutPrefix(message); sized && start == 0 && errors.As(err, &fault) {
+		fault.Detail += ", unless its size stands before it: then the format is flatbuffers-prefixed"
+	}
 	return err
 }
 

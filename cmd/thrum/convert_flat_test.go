@@ -89,6 +89,8 @@ func TestConvertSaysWhatIsWrongWithFlatBuffers(t *testing.T) {
 		"cut":         {message[:40], "--from flatbuffers --to json --idl " + idl, exitFailed, "at [0]"},
 		"cut prefix":  {"\x40\x00\x00\x00abc", "--from flatbuffers-prefixed --to json --idl " + idl, exitFailed, "ends inside a value"},
 		"huge prefix": {"\xff\xff\xff\xff", "--from flatbuffers-prefixed --to json --idl " + idl, exitFailed, "exceeds the limit"},
+		"identifier":  {strings.Replace(message, "ORDR", "OTHR", 1), "--from flatbuffers --to json --idl " + idl, exitFailed, `identifier "OTHR", that of the schema is "ORDR" at [0] (offset 4)`},
+		"size before": {flatConvert(t, message, idl, "flatbuffers", "flatbuffers-prefixed"), "--from flatbuffers --to json --idl " + idl, exitFailed, "the format is flatbuffers-prefixed at [0]"},
 		"two":         {orders, "--from json --to flatbuffers --idl " + idl, exitFailed, "flatbuffers holds one"},
 		"table":       {"{}", "--from json --to flatbuffers --type Ordr --idl " + idl, exitFailed, `did you mean Order?`},
 		"no root":     {"{}", "--from json --to flatbuffers --idl " + rootless, exitUsage, "has no root_type"},

@@ -95,6 +95,7 @@ type conversion struct {
 	protobuf *transcode.ProtobufConverter
 	bridge   *transcode.Bridge
 	flat     map[format]*flatjson.Converter // by the format of the messages
+	flatID   string                         // the file identifier of those messages, or ""
 	entire   bool                           // the whole input is one value
 	binary   []byte                         // a value on its way through another format
 }
@@ -171,10 +172,11 @@ func (k *conversion) flatValue(dst, v []byte) (out []byte, err error) {
 		return from.AppendJSON(dst, k.binary)
 	}
 	if to == nil {
-		return from.AppendJSON(dst, v)
+		out, err = from.AppendJSON(dst, v)
+		return out, k.misread(v, err)
 	}
 	if k.binary, err = from.AppendJSON(k.binary[:0], v); err != nil {
-		return dst, err
+		return dst, k.misread(v, err)
 	}
 	out, err = to.AppendMessage(dst, k.binary)
 	return out, unplaced(err)
