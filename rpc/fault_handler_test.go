@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 )
 
 // This file tests handlers that do what no handler should do.
@@ -182,6 +183,38 @@ func TestAJudgeOfLoadThatEndsItsGoroutineEndsTheConnection(t *testing.T) {
 	p = connect(t, address, true)
 	p.send(p.call("echo", 3, "after"))
 	p.want(3, "after")
+}
+
+// What such a call held is given back where it came over HTTP, as host sees in the end.
+func TestCallbacksThatEndTheirGoroutineLeaveNothingBehindOverHTTP(t *testing.T) {
+	exits := rpc.Method{Name: "exits", Callback: func([]byte, rpc.Responder) { runtime.Goexit() }}
+	message := rpc.Method{Name: "message", MessageCallback: func(rpc.Message, rpc.MessageResponder) { runtime.Goexit() }}
+	var judged atomic.Int32
+	_, address := host(t, []rpc.Method{exits, message, echo}, rpc.Overloaded(func(i rpc.CallInfo) error {
+		if i.Method() == "echo" && judged.Add(1)%2 == 1 {
+			runtime.Goexit()
+		}
+		return nil
+	}))
+	for name, opts := range map[string][]rpc.ClientOption{"HTTP/1.1": {rpc.HTTP("http://x/")}, "HTTP/2": {rpc.HTTP2("http://x/")}} {
+		client := dial(t, "tcp", address, opts...)
+		for _, method := range []string{"exits", "echo"} {
+			if _, err := invoke(t.Context(), client, method, ""); err == nil {
+				t.Errorf("%s: %s was answered", name, method)
+			}
+		}
+		if got, err := invoke(t.Context(), client, "echo", "good"); err != nil || got != "good" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	c, err := rpc.DialMessages(t.Context(), "tcp", address, rpc.GRPC())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.InvokeMessage(t.Context(), &rpc.MessageCall{Method: "/S/message", Request: rpc.Message{Type: transport.Protobuf}}); err == nil {
+		t.Error("gRPC: the call was answered")
+	}
 }
 
 // inline is echo on the connection's loop, which needs no worker.

@@ -171,7 +171,10 @@ func (g *grpcRequest) serveCall(m *Method) {
 		g.refuse(unreadableGRPC(err))
 		return
 	}
+	taken := false
+	defer c.abandon(&taken)
 	g.take(m, message, compressed, block)
+	taken = true
 	select {
 	case <-c.replied:
 		g.answer()

@@ -185,7 +185,10 @@ func (s *Server) exchange(ctx context.Context, r *thrifthttp.Request) (thrifthtt
 		r.Block.Release()
 		return thrifthttp.Reply{}, err
 	}
+	taken := false
+	defer c.abandon(&taken)
 	oneway, err := c.takeMessage(r)
+	taken = true
 	if err != nil || oneway {
 		return thrifthttp.Reply{Header: s.leaving(web, nil)}, err
 	}
@@ -277,6 +280,15 @@ func (c *serverConn) giveUp() {
 	c.cancelCalls(context.Canceled)
 	c.mu.Unlock()
 	c.releaseReply() // which may have come meanwhile
+}
+
+// abandon gives up a call whose callback, or the user's judge of load, has ended the goroutine that serves it. Then net/http
+// ends the connection, or over HTTP/2 the stream.
+func (c *serverConn) abandon(taken *bool) {
+	if !*taken {
+		c.uncountPartial()
+		c.giveUp()
+	}
 }
 
 // pairsOf returns the headers of a request under their names in the other dialects.
