@@ -2,6 +2,8 @@ package gen
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/thrum-rpc/thrum/gen/internal/fbs"
@@ -22,6 +24,21 @@ type Project struct {
 	// fbsidl does. With it the project embeds its schema, and its services take JSON
 	// and Protobuf, too.
 	Schema func(dst []byte, f *schema.File) ([]byte, error)
+	// Handlers are those that the project has already, by the full names of their services, which keep them
+	// when a service comes whose handler would be called the same.
+	Handlers map[string]Handler
+}
+
+// Handler is the type that serves a service in a project, and the file of that type without its ending.
+type Handler struct{ Type, File string }
+
+// handlers returns the handlers that are there.
+func (p Project) handlers() map[string]skeleton.Handler {
+	there := make(map[string]skeleton.Handler)
+	for service, h := range p.Handlers {
+		there[service] = skeleton.Handler(h)
+	}
+	return there
 }
 
 // ProjectFile is a file of a project.
@@ -48,7 +65,6 @@ func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, er
 	g := newGenerator(f, newOptions(opts))
 	g.nameAliases(skeleton.Taken()...)
 	s := &skeleton.Project{Name: p.Name, Path: p.Path}
-	var names skeleton.Names
 	served := make(map[string]*schema.Service)
 	for _, file := range f.WithIncludes() {
 		for _, service := range file.Services() {
@@ -57,12 +73,13 @@ func ThriftProject(f *schema.File, p Project, opts ...Option) ([]ProjectFile, er
 			}
 		}
 	}
+	names := skeleton.NewNames(slices.Collect(maps.Keys(served)), p.handlers())
 	for _, gf := range g.files {
 		for _, service := range gf.services {
 			if served[service.Service.Name()] != service.Service {
 				continue
 			}
-			s.Services = append(s.Services, service.skeleton(p.Path, &names))
+			s.Services = append(s.Services, service.skeleton(p.Path, names))
 		}
 	}
 	return project(s, p, files)
@@ -78,7 +95,7 @@ func FlatBuffersProject(files []*schema.File, p Project, opts ...Option) ([]Proj
 	}
 	o := newOptions(opts)
 	s := &skeleton.Project{Name: p.Name, Path: p.Path, Messages: true}
-	s.Services, err = fbs.Skeletons(files, p.Path, fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: true, Mocks: o.mocks})
+	s.Services, err = fbs.Skeletons(files, p.Path, p.handlers(), fbs.Options{Prefix: o.prefix, Package: o.goPackage, Includes: o.includes, Services: true, Mocks: o.mocks})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +174,7 @@ func (s *goService) skeleton(path string, names *skeleton.Names) *skeleton.Servi
 		Full:  s.Service.Name(),
 		Embed: handler.qualified(s.pkg, s.Unimplemented), New: handler.qualified(s.pkg, s.NewService), NewClient: client.qualified(s.pkg, s.NewClient),
 	}
-	out.Type, out.File = names.Add(s.Name)
+	out.Type, out.File = names.Add(s.Name, s.Service.Name())
 	for _, c := range s.All() {
 		inHandler, inClient := goCall{c.goMethod, handler, "", s}, goCall{c.goMethod, client, "", s}
 		m := &skeleton.Method{Name: c.Name, Doc: gofile.Comment(c.Doc()), Signature: inHandler.Signature()}

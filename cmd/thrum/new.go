@@ -170,7 +170,7 @@ func hasServer(files []gen.ProjectFile) bool {
 
 // files returns the project's files but for go.mod.
 func (f *newFlags) files(env *environment, importPath string) ([]gen.ProjectFile, error) {
-	p := gen.Project{Name: path.Base(importPath), Path: importPath, StubsOnly: f.stubsOnly, Schema: fbsidl.AppendBinary}
+	p := gen.Project{Name: path.Base(importPath), Path: importPath, StubsOnly: f.stubsOnly, Schema: fbsidl.AppendBinary, Handlers: handlersIn(f.out)}
 	if len(*f.thrift) > 0 {
 		file, err := loadThrift(env.stderr, (*f.thrift)[0], *f.dirs)
 		if err != nil {
@@ -217,7 +217,13 @@ func (f *newFlags) write(env *environment, files []gen.ProjectFile) (begun bool,
 	var lacking []string
 	for _, p := range files {
 		name, done := filepath.Join(f.out, filepath.FromSlash(p.Path)), "wrote"
-		if _, err := os.Lstat(name); err == nil && p.Keep {
+		_, err := os.Lstat(name)
+		if err != nil && p.Keep {
+			if path := moved(name, p.Content); path != "" {
+				name, err = path, nil
+			}
+		}
+		if err == nil && p.Keep {
 			done = "kept "
 			lacking = append(lacking, lacks(name, p.Content)...)
 		} else if err := gen.Write(f.out, []gen.File{p.File}); err != nil {
@@ -232,6 +238,40 @@ func (f *newFlags) write(env *environment, files []gen.ProjectFile) (begun bool,
 		fmt.Fprintf(env.stdout, "\nMethods that your handlers lack, which are answered as unknown:\n  %s\n", strings.Join(lacking, "\n  "))
 	}
 	return begun, nil
+}
+
+// handlerType matches the type of a handler as it is generated, with the service that it is said to serve.
+var handlerType = regexp.MustCompile(`(?m)^// (\w+) serves ([\w.]+?)\.(?: .*)?\n(?://.*\n)*type (\w+) struct\b`)
+
+// handlersIn returns the handlers that a project in dir has where they were written, by the services that they serve.
+func handlersIn(dir string) map[string]gen.Handler {
+	all := make(map[string]gen.Handler)
+	paths, _ := filepath.Glob(filepath.Join(dir, "*.go"))
+	for _, path := range paths {
+		text, _ := os.ReadFile(path)
+		file := strings.TrimSuffix(filepath.Base(path), ".go")
+		m := handlerType.FindSubmatch(text)
+		if m != nil && string(m[1]) == string(m[3]) && strings.HasPrefix(file, strings.ToLower(strings.TrimRight(string(m[3]), "_"))) {
+			all[string(m[2])] = gen.Handler{Type: string(m[3]), File: file}
+		}
+	}
+	return all
+}
+
+// moved returns the file beside name to which its user has moved the handler that a new name would have, or "".
+func moved(name string, content []byte) string {
+	m := handlerType.FindSubmatch(content)
+	if m == nil {
+		return ""
+	}
+	declared := regexp.MustCompile(`(?m)^(type[ \t]+|\t)` + string(m[3]) + `[ \t]+struct\b`)
+	paths, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "*.go"))
+	for _, path := range paths {
+		if text, _ := os.ReadFile(path); declared.Match(text) {
+			return path
+		}
+	}
+	return ""
 }
 
 // handlerMethod matches a method of a handler as it is generated.

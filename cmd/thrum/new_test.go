@@ -275,6 +275,47 @@ func TestNewTakesThrumFromADirectoryWithASpace(t *testing.T) {
 	runGo(t, "it's", "GOWORK=off", "mod", "edit", "-json") // which reads it
 }
 
+func TestHandlersMayBeMovedToAnotherFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; } rpc_service Two { Get(A):A; }")
+	expect(t, exitOK, "new", "a.fbs", "-o", "srv", "--mod", "example.com/srv")
+	one, two := fileText(t, "srv/one.go"), fileText(t, "srv/two.go")
+	_, two, _ = strings.Cut(two, ")\n") // without its imports
+	placeFile(t, "srv/handlers.go", one+two)
+	for _, name := range []string{"srv/one.go", "srv/two.go"} {
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := expect(t, exitOK, "new", "a.fbs", "-o", "srv")
+	if want := "kept  " + filepath.Join("srv", "handlers.go"); strings.Count(out, want) != 2 || strings.Contains(out, "lack") {
+		t.Errorf("got %s", out)
+	}
+	runGo(t, "srv", "GOWORK=off", "vet", ".")
+}
+
+func TestHandlersStayThoseOfTheirServices(t *testing.T) {
+	t.Chdir(t.TempDir())
+	placeFile(t, "a.fbs", "namespace v2; table A { n:int; } rpc_service Orders { Get(A):A; }")
+	expect(t, exitOK, "new", "a.fbs", "-o", "srv", "--mod", "example.com/srv")
+	placeFile(t, "old.fbs", "namespace v1; table A { n:int; } rpc_service Orders { Get(A):A; }")
+	placeFile(t, "a.fbs", "include \"old.fbs\"; namespace v2; table A { n:int; } rpc_service Orders { Get(A):A; }")
+	expect(t, exitOK, "new", "a.fbs", "-o", "srv")
+	for name, want := range map[string]string{
+		"srv/orders.go": `v2.NewOrdersService(&Orders{}, bodies("v2.Orders"))`, "srv/orders_service.go": `v1.NewOrdersService(&Orders_{}, bodies("v1.Orders"))`,
+		"srv/services.go": "newOrders_(),\n\t\tnewOrders(),",
+	} {
+		if text := fileText(t, name); !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s: %s", name, want, text)
+		}
+	}
+	// A service that is called another name keeps no handler: what it is served by must be said.
+	placeFile(t, "a.fbs", "namespace v3; table A { n:int; } rpc_service Orders { Get(A):A; }")
+	if out, _ := expect(t, exitOK, "new", "a.fbs", "-o", "srv"); !strings.Contains(out, "kept  "+filepath.Join("srv", "orders.go")) {
+		t.Errorf("got %s", out)
+	}
+}
+
 // The test of a mock counts calls when one has returned, which says nothing of a oneway one.
 func TestTheExampleOfAMockIsNoOnewayMethod(t *testing.T) {
 	t.Chdir(t.TempDir())

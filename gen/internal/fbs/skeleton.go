@@ -12,19 +12,25 @@ import (
 )
 
 // Skeletons describes the services of the files, and of those that they include, as the
-// project in path sees them.
-func Skeletons(roots []*schema.File, path string, opts Options) ([]*skeleton.Service, error) {
+// project in path sees them, where some may have a handler by their full names.
+func Skeletons(roots []*schema.File, path string, there map[string]skeleton.Handler, opts Options) ([]*skeleton.Service, error) {
 	opts.project = true
 	g := newGenerator(roots, opts)
 	if err := g.errs.Err(); err != nil {
 		return nil, err
 	}
-	var names skeleton.Names
+	var full []string
+	for _, u := range g.units {
+		for _, s := range u.services {
+			full = append(full, s.FullName())
+		}
+	}
+	names := skeleton.NewNames(full, there)
 	var all []*skeleton.Service
 	outside := g.outside(path)
 	for _, u := range g.units {
 		for _, s := range u.services {
-			all = append(all, s.skeleton(outside, &names))
+			all = append(all, s.skeleton(outside, names))
 		}
 	}
 	return all, nil
@@ -45,7 +51,7 @@ func (s *service) skeleton(outside *unit, names *skeleton.Names) *skeleton.Servi
 		Embed: outside.qualified(s.unit, s.names.Unimplemented), New: outside.qualified(s.unit, s.names.New),
 		NewClient: outside.qualified(s.unit, s.names.NewObjectClient),
 	}
-	out.Type, out.File = names.Add(s.Service.Name())
+	out.Type, out.File = names.Add(s.Service.Name(), s.FullName())
 	outside.Use("context")
 	outside.Use("github.com/thrum-rpc/thrum/flatbuf")
 	outside.Use("github.com/thrum-rpc/thrum/rpc/flatrpc")

@@ -211,13 +211,34 @@ func (s *Service) Callable() (list []*Method) {
 	return list
 }
 
+// Handler names the handler of a service, and its file without ending.
+type Handler struct{ Type, File string }
+
 // Names gives out the names of handlers and their files, each once.
-type Names struct{ taken map[string]bool }
+type Names struct {
+	taken map[string]bool
+	there map[string]Handler
+}
+
+// NewNames returns the names for services by their full names. Those that have a handler
+// in there keep its names, whatever services come beside them.
+func NewNames(services []string, there map[string]Handler) *Names {
+	n := &Names{
+		taken: map[string]bool{"Server": true, "main": true, "config": true, "services": true, "server": true},
+		there: make(map[string]Handler),
+	}
+	for _, s := range services {
+		if h, ok := there[s]; ok && !n.taken[h.Type] && !n.taken[h.File] {
+			n.there[s], n.taken[h.Type], n.taken[h.File] = h, true, true
+		}
+	}
+	return n
+}
 
 // Add names the handler of a service, and its file.
-func (n *Names) Add(service string) (typ, file string) {
-	if n.taken == nil {
-		n.taken = map[string]bool{"Server": true, "main": true, "config": true, "services": true, "server": true}
+func (n *Names) Add(service, full string) (typ, file string) {
+	if h, ok := n.there[full]; ok {
+		return h.Type, h.File
 	}
 	if service[0] == '_' { // the go tool leaves such files out
 		service = "Service" + service
