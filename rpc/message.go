@@ -82,12 +82,16 @@ type StatusError struct {
 	code string       // over gRPC, whose codes do not say whether the call was begun: that of an ApplicationException
 }
 
-// Error renders the code's meaning and the message.
+// Error renders the code's meaning, gRPC's where tRPC has no such code, and the message.
 func (e *StatusError) Error() string {
-	if e.Message == "" {
-		return e.Code.String()
+	meaning := e.Code.String()
+	if e.Code == trpc.Unknown && e.wire != nil && e.wire.Code != grpc.Unknown {
+		meaning = e.wire.Code.String()
 	}
-	return e.Code.String() + ": " + e.Message
+	if e.Message == "" {
+		return meaning
+	}
+	return meaning + ": " + e.Message
 }
 
 // As makes errors.As find an [*ApplicationException], or a [*grpc.Status], of the same meaning.

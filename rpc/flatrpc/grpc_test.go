@@ -101,6 +101,17 @@ func TestOverGRPCTypesOfFailuresStay(t *testing.T) {
 	}
 }
 
+func TestAFailureOverGRPCSaysWhatItIs(t *testing.T) {
+	for code, want := range map[grpc.Code]string{grpc.NotFound: "not found: no pen", grpc.Aborted: "aborted: no pen", grpc.Unknown: "unknown error: no pen"} {
+		_, address := serve(t, []rpc.Method{flatrpc.Unary("Repeat", words.Verifier(), func(context.Context, *words.Word) (*flatbuf.Builder, error) {
+			return nil, &grpc.Status{Code: code, Message: "no pen"}
+		})})
+		if _, err := callRepeat(mustEnd(t), dial(t, address, rpc.GRPC()), "x", 1); err == nil || err.Error() != want {
+			t.Errorf("%v is shown as %v", code, err)
+		}
+	}
+}
+
 func TestCompressionBombsAreRefusedOverGRPC(t *testing.T) {
 	_, address := serve(t, append(streaming(), flatrpc.Unary("Repeat", words.Verifier(), repeat)), rpc.MaxFrameSize(1<<16))
 	c := dial(t, address, rpc.GRPC(), rpc.CompressMessages(trpc.Gzip), rpc.MaxFrameSize(64<<20))
