@@ -69,6 +69,14 @@ func run(args []string, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
+	if rest := flags.Args(); len(rest) > 0 {
+		return fmt.Errorf("%q is no flag, and nothing else is taken", rest[0])
+	}
+	for _, path := range []string{*jsonFile, *chartFile} { // before the minutes that a suite takes
+		if err := canWrite(path); err != nil {
+			return err
+		}
+	}
 	for _, s := range suites() {
 		if s.Name != *name {
 			continue
@@ -96,6 +104,22 @@ func again(tag string, args []string, stdout, stderr io.Writer) error {
 	cmd := exec.Command("go", append([]string{"run", "-tags", tag, "."}, args...)...)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	return cmd.Run()
+}
+
+// canWrite returns an error if no file of that path can be written. What is there stays as it is.
+func canWrite(path string) error {
+	if path == "" {
+		return nil
+	}
+	_, missing := os.Lstat(path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	if missing != nil {
+		defer os.Remove(path)
+	}
+	return f.Close()
 }
 
 func save(r *harness.Report, jsonFile, chartFile string) error {

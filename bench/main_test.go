@@ -52,6 +52,31 @@ func TestEverySuitePassesItsChecksAndPrintsReadableRatios(t *testing.T) {
 	}
 }
 
+func TestTheCommandLineIsReadBeforeASuiteRuns(t *testing.T) {
+	dir := t.TempDir()
+	kept := filepath.Join(dir, "kept.json")
+	if err := os.WriteFile(kept, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-suite", "none", "-json", kept, "-chart", filepath.Join(dir, "new.svg")},
+		{"-suite", "codec", "-json", filepath.Join(dir, "none", "x.json")},
+		{"-suite", "codec", "-json", kept, "-chart", dir},
+		{"-suite", "codec", "dynamic"},
+	} {
+		var out bytes.Buffer
+		if err := run(args, &out, io.Discard); err == nil || out.Len() > 0 {
+			t.Errorf("%q: %v, %s", args, err, out.String())
+		}
+	}
+	if text, err := os.ReadFile(kept); string(text) != "old" || err != nil {
+		t.Errorf("the file there holds %q, %v", text, err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
 // readRatios fails on a RATIO line that does not parse, is of another suite or
 // stands twice, and counts the others.
 func readRatios(t *testing.T, suite, out string) int {
