@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/thrum-rpc/thrum/rpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -103,6 +104,48 @@ func TestUnknownMethodsLeadToTheServiceThatServesThem(t *testing.T) {
 	p.wantException(5, rpc.UnknownMethod)
 	p.send(p.call("V:any", 6, ""))
 	p.want(6, "V?any")
+}
+
+// Kitex's clients call all methods by bare names, and name the service in a header.
+func TestServicesOfOnePortAreToldApartByTheHeaderOfKitex(t *testing.T) {
+	server, addr := listen(t, []rpc.Method{says("both", "S"), says("own", "S.own")})
+	unknown := func(method string, _ bool) *rpc.Method {
+		m := says(method, "T?"+method)
+		return &m
+	}
+	for _, s := range []*rpc.Service{
+		{Name: "T", Methods: []rpc.Method{says("both", "T")}, Unknown: unknown},
+		{Name: "U", Unknown: func(string, bool) *rpc.Method { return nil }},
+	} {
+		if err := server.Register(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := connect(t, addr, true)
+	for i, c := range []struct{ service, method, want string }{
+		{"S", "both", "S"}, {"T", "both", "T"}, {"S", "both", "S"}, {"", "both", ""}, {"X", "both", ""}, {"U", "both", ""},
+		{"T", "S:both", "S"}, {"S", "own", "S.own"}, {"T", "own", "S.own"}, // which no other service has
+		{"T", "any", "T?any"}, {"S", "any", ""}, {"U", "any", ""}, {"T", "S:any", ""},
+	} {
+		o := ttheader.Outgoing{Flags: ttheader.OutOfOrder, SequenceID: uint32(i + 1)}
+		if c.service != "" {
+			o.Strings = []ttheader.StringPair{{Key: ttheader.KeyServiceName, Value: c.service}}
+		}
+		b, err := o.Append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(b, echoCall(c.method, int32(i+1), "")...)
+		ttheader.Seal(b, 0)
+		p.send(b)
+		var f ttheader.Frame
+		if err := f.Parse(p.frame()); err != nil {
+			t.Fatal(err)
+		}
+		if r := parseReply(f.Payload); c.want == "" && r.exception != rpc.UnknownMethod || c.want != "" && r.text != c.want {
+			t.Errorf("%s of %s: %v, want %s", c.method, c.service, r, c.want)
+		}
+	}
 }
 
 func TestAPanicOfUnknownIsAnswered(t *testing.T) {

@@ -110,8 +110,8 @@ func (s *Server) clock() int64 { return int64(time.Since(s.epoch)) + 1 }
 //
 // Each method can be called as "Service:method" (Apache's multiplexed
 // protocol) and by its bare name. A bare name that several services have is
-// no error, because services often extend the same base; calls to it are
-// answered with UnknownMethod and a message that names the services.
+// no error, because services often extend the same base; calls to it go to the service that their headers name, as those
+// of Kitex's clients do over TTHeader, and others are answered with UnknownMethod and a message that names the services.
 //
 // Register refuses a service name that is taken (one service may have the
 // empty name, and be called by bare names only), a method that stands twice or

@@ -1,11 +1,15 @@
 package rpc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"slices"
 
 	"github.com/thrum-rpc/thrum/diag"
+	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/header"
+	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
 )
 
@@ -77,15 +81,19 @@ func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
 	if method == nil || c.latestOf != c.services || string(m.Name) != method.Name {
 		method, unknown = c.services.lookup(m.Name, m.Type == thriftwire.Oneway)
 	}
+	named := false
 	if unknown != nil {
-		call.name = string(bareName(m.Name))
-		return refusal{cause: RefusedMethod, exception: unknown}
+		if method = c.findNamed(call, m); method == nil {
+			call.name = string(bareName(m.Name))
+			return refusal{cause: RefusedMethod, exception: unknown}
+		}
+		named = true
 	}
 	if method.form == formStream {
 		call.name = method.Name
 		return refusal{cause: RefusedMethod, exception: exceptionf(UnknownMethod, "method %q streams, and is called so", clip(m.Name))}
 	}
-	if !method.unknown && string(m.Name) == method.Name { // which stands for one service alone
+	if !named && !method.unknown && string(m.Name) == method.Name { // which stands for one service alone
 		c.latest, c.latestOf, c.head = method, c.services, ""
 		if call.form.protocol == 0 && !method.Oneway {
 			c.head = method.head
@@ -97,6 +105,21 @@ func (c *serverConn) find(call *serverCall, m thriftwire.Message) refusal {
 	call.method, call.name = method, method.Name
 	call.oneway = call.oneway || method.Oneway
 	return refusal{}
+}
+
+// findNamed finds a method that no bare name leads to in the service that the headers name, as Kitex's clients do. It
+// returns nil if there is none.
+func (c *serverConn) findNamed(call *serverCall, m thriftwire.Message) *Method {
+	if call.form.dialect != transport.TTHeader || call.heads.strings.Len() == 0 {
+		return nil
+	}
+	service, ok := call.heads.strings.Get(ttheader.KeyServiceName)
+	if !ok || bytes.Contains(m.Name, []byte(separator)) {
+		return nil
+	}
+	name := slices.Concat(service, []byte(separator), m.Name)
+	method, _ := c.services.lookup(name, m.Type == thriftwire.Oneway)
+	return method
 }
 
 // silence notes that a call which waits for a reply, as its client's IDL says, gets none.

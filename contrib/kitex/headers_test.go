@@ -104,6 +104,24 @@ func TestThrumServersSeeWhatKitexSends(t *testing.T) {
 	}
 }
 
+// Services of one port often have a method of the same name.
+func TestKitexClientsReachTheServiceThatTheyName(t *testing.T) {
+	answer := func(text string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) { return text, nil }
+	}
+	s, address := serveVersion(t, answer("the shop"))
+	other := versionService(answer("another"))
+	other.Name = "Other"
+	if err := s.Register(other); err != nil {
+		t.Fatal(err)
+	}
+	for name, way := range ways {
+		if got, err := kitexClient(t, way, address).Version(t.Context()); err != nil || got != "the shop" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+}
+
 func TestKitexClientsGetBusinessStatuses(t *testing.T) {
 	_, address := serveVersion(t, func(context.Context) (string, error) {
 		return "", &rpc.BizStatus{Code: 4711, Message: "not today", Extra: map[string]string{"day": "Sunday"}}
