@@ -108,6 +108,7 @@ func (s *Server) serveMessage(w http.ResponseWriter, r *http.Request, c *conn, m
 		in.RemoteAddr, in.LocalAddr, in.Conn = c.RemoteAddr(), c.LocalAddr(), c.Conn
 	}
 	held := hold{server: s}
+	held.begin(c)
 	defer held.end()
 	if err := s.readMessage(w, r, control, in, &held); err != nil {
 		s.refuse(w, r, err)
@@ -249,21 +250,39 @@ func readBody(body io.Reader, size int64, limit int, pool *transport.Pool, arriv
 
 var errEmpty = errors.New("it is empty")
 
+// smallMessage is the size in bytes of a message that is taken however much the server holds, if it is the only one of
+// its connection: clients that send slowly, or do not read, cannot keep out the others.
+const smallMessage = 64 << 10
+
 // hold counts the bytes of a message as held by the server.
 type hold struct {
 	server *Server
+	conn   *conn // nil for requests of another server
+	only   bool  // no other message of the connection was held when this one began
 	bytes  int64
+}
+
+func (h *hold) begin(c *conn) {
+	if c != nil {
+		h.conn, h.only = c, c.messages.Add(1) == 1
+	}
 }
 
 func (h *hold) add(n int) error {
 	h.bytes += int64(n)
-	if h.server.held.Add(int64(n)) > h.server.opt.MaxHeld {
+	held, small := h.server.held.Add(int64(n)), h.only && h.bytes <= smallMessage
+	if held > h.server.opt.MaxHeld && held > h.bytes && !small {
 		return &StatusError{http.StatusServiceUnavailable, "the server holds too many messages"}
 	}
 	return nil
 }
 
-func (h *hold) end() { h.server.held.Add(-h.bytes) }
+func (h *hold) end() {
+	h.server.held.Add(-h.bytes)
+	if h.conn != nil {
+		h.conn.messages.Add(-1)
+	}
+}
 
 // refuse answers with a status and a problem document.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, reason error) {

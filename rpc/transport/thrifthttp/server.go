@@ -62,15 +62,17 @@ type Options struct {
 	// other than 200, and why. It may be called from several goroutines at once.
 	Report func(r *http.Request, status int, reason error)
 
-	MaxBody     int           // bytes of a message; default 16 MiB
-	MaxUnpacked int           // bytes of a message that came compressed; default MaxBody
-	MaxHeld     int64         // bytes of all messages at a time, those that are arriving and those in Exchange; default 256 MiB
-	MaxHeader   int           // bytes of header fields; default 64 KiB
-	MaxStreams  int           // of one HTTP/2 connection; default 256
-	ReadTime    time.Duration // for a header to arrive, and then for a body; default a minute, negative: no limit
-	WriteTime   time.Duration // for a reply to leave; default a minute, negative: no limit
-	IdleTime    time.Duration // of a connection without requests; default: no limit
-	Logger      *slog.Logger  // of net/http's complaints; default: discarded
+	MaxBody     int // bytes of a message; default 16 MiB
+	MaxUnpacked int // bytes of a message that came compressed; default MaxBody
+	// MaxHeld limits the bytes of all messages at a time, those that are arriving and those in Exchange; default 256 MiB.
+	// Beyond it one message alone is taken, and of each connection one at a time of up to 64 KiB.
+	MaxHeld    int64
+	MaxHeader  int           // bytes of header fields; default 64 KiB
+	MaxStreams int           // of one HTTP/2 connection; default 256
+	ReadTime   time.Duration // for a header to arrive, and then for a body; default a minute, negative: no limit
+	WriteTime  time.Duration // for a reply to leave; default a minute, negative: no limit
+	IdleTime   time.Duration // of a connection without requests; default: no limit
+	Logger     *slog.Logger  // of net/http's complaints; default: discarded
 }
 
 // complete sets what is zero to its default.
@@ -177,9 +179,10 @@ func ConnOf(r *http.Request) net.Conn {
 // state to net/http, which would expect to find out about HTTP/2 by ALPN alone.
 type conn struct {
 	net.Conn
-	tls    *tls.ConnectionState
-	closed sync.Once
-	err    error // of closing
+	tls      *tls.ConnectionState
+	messages atomic.Int64 // that the server holds
+	closed   sync.Once
+	err      error // of closing
 
 	mu          sync.Mutex // net/http reads from one goroutine at a time, but not always the same
 	read        []byte

@@ -166,29 +166,44 @@ func TestCompressionBombsAreRefused(t *testing.T) {
 }
 
 func TestMessagesHeldAreBounded(t *testing.T) {
-	entered, leave := make(chan struct{}, 1), make(chan struct{})
-	n := serve(t, thrifthttp.Options{MaxHeld: 1000, Exchange: func(ctx context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
+	entered, leave := make(chan struct{}, 2), make(chan struct{})
+	const large = 70_000
+	n := serve(t, thrifthttp.Options{MaxHeld: 100_000, Exchange: func(_ context.Context, r *thrifthttp.Request) (thrifthttp.Reply, error) {
 		entered <- struct{}{}
 		<-leave
-		return echo(ctx, r)
+		r.Block.Release()
+		return thrifthttp.Reply{Message: [][]byte{{0}}}, nil // which leaves when nothing is held any more
 	}}, false)
 	c := n.client(t, "/", thrifthttp.ClientOptions{})
 	first := make(chan error, 1)
 	go func() {
-		_, _, err := c.Post(t.Context(), make([]byte, 600), nil)
+		_, _, err := c.Post(t.Context(), make([]byte, large), nil)
 		first <- err
 	}()
 	receive(t, "the first message is in", entered)
 	var status *thrifthttp.StatusError
-	if _, _, err := c.Post(t.Context(), make([]byte, 600), nil); !errors.As(err, &status) || status.Status != http.StatusServiceUnavailable {
+	if _, _, err := c.Post(t.Context(), make([]byte, large), nil); !errors.As(err, &status) || status.Status != http.StatusServiceUnavailable {
 		t.Errorf("the second message: %v", err)
 	}
+	small := make(chan error, 1)
+	go func() {
+		_, _, err := c.Post(t.Context(), make([]byte, 50_000), nil)
+		small <- err
+	}()
+	receive(t, "a small message is in", entered)
 	close(leave)
+	if err := receive(t, "the small one is answered", small); err != nil {
+		t.Error(err)
+	}
 	if err := receive(t, "the first is answered", first); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := c.Post(t.Context(), make([]byte, 600), nil); err != nil {
+	if _, _, err := c.Post(t.Context(), make([]byte, large), nil); err != nil {
 		t.Errorf("after the first has gone: %v", err)
+	}
+	<-entered
+	if _, _, err := c.Post(t.Context(), make([]byte, 2*large), nil); err != nil {
+		t.Errorf("one that exceeds the limit alone: %v", err)
 	}
 	<-entered
 }
