@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/thrum-rpc/thrum/internal/load"
 	"github.com/thrum-rpc/thrum/rpc/transport"
-	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode"
 	"github.com/thrum-rpc/thrum/transcode/flatjson"
@@ -34,10 +33,7 @@ func (f *benchFlags) speaks() (load.Form, error) {
 	if err != nil {
 		return load.Form{}, err
 	}
-	compression, err := f.compression()
-	if err == nil && dialect == load.GRPC && compression != trpc.None && compression != trpc.Gzip {
-		err = usageError("the dialect grpc compresses by gzip alone")
-	}
+	compression, err := f.compression(dialect == load.GRPC)
 	f.protocol = "flatbuffers"
 	return load.Form{Dialect: dialect, Compression: compression}, err
 }

@@ -26,7 +26,7 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 	if err != nil {
 		return nil, err
 	}
-	compression, err := s.compression()
+	compression, err := s.compression(overGRPC)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +44,12 @@ func (s *speech) messageOptions(address string) ([]rpc.ClientOption, error) {
 }
 
 // compression returns how messages are compressed, and refuses what only Thrift has.
-func (s *speech) compression() (trpc.Compression, error) {
+func (s *speech) compression(overGRPC bool) (trpc.Compression, error) {
 	if s.protocol != "binary" || s.multiplexed || s.path != "/" {
 		return 0, usageError("--protocol, --multiplexed and --path are for services of Thrift")
+	}
+	if overGRPC {
+		return choose("compress", s.compress, map[string]trpc.Compression{"none": trpc.None, "gzip": trpc.Gzip})
 	}
 	return choose("compress", s.compress, map[string]trpc.Compression{
 		"none": trpc.None, "gzip": trpc.Gzip, "zlib": trpc.Zlib, "snappy": trpc.SnappyBlock,
@@ -73,11 +76,11 @@ func callFlat(env *environment, args []string, o *callOptions) error {
 	}
 	ctx, cancel := context.WithTimeout(env.ctx, o.timeout)
 	defer cancel()
-	client, err := rpc.DialMessages(ctx, network, address, options...)
-	if err != nil {
-		return unanswered(err, args[0])
-	}
-	defer client.Close()
+	client := &lateMessageCaller{dial: func() (*rpc.MessageClient, error) {
+		client, err := rpc.DialMessages(ctx, network, address, options...)
+		return client, unanswered(err, args[0])
+	}}
+	defer client.close()
 	err = exchange(ctx, env, client, method, args[2:])
 	var biz *rpc.BizStatus
 	if errors.As(err, &biz) {
@@ -86,8 +89,35 @@ func callFlat(env *environment, args []string, o *callOptions) error {
 	return err
 }
 
+// lateMessageCaller is a lateCaller for calls on messages.
+type lateMessageCaller struct {
+	dial   func() (*rpc.MessageClient, error)
+	client *rpc.MessageClient // nil before it is asked for
+}
+
+func (c *lateMessageCaller) connected() (_ *rpc.MessageClient, err error) {
+	if c.client == nil {
+		c.client, err = c.dial()
+	}
+	return c.client, err
+}
+
+func (c *lateMessageCaller) InvokeMessage(ctx context.Context, call *rpc.MessageCall) error {
+	client, err := c.connected()
+	if err != nil {
+		return err
+	}
+	return client.InvokeMessage(ctx, call)
+}
+
+func (c *lateMessageCaller) close() {
+	if c.client != nil {
+		c.client.Close()
+	}
+}
+
 // exchange sends the input, prints what comes back and returns the outcome.
-func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, method *flatgeneric.Method, args []string) error {
+func exchange(ctx context.Context, env *environment, late *lateMessageCaller, method *flatgeneric.Method, args []string) error {
 	mode := method.Def().Stream()
 	if mode == nil || mode.Kind == schema.ServerStream {
 		input, err := callInput(env, args)
@@ -95,7 +125,7 @@ func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, 
 			return err
 		}
 		if mode == nil {
-			reply, err := method.CallJSON(ctx, client, input)
+			reply, err := method.CallJSON(ctx, late, input)
 			if err != nil {
 				return err
 			}
@@ -103,6 +133,10 @@ func exchange(ctx context.Context, env *environment, client *rpc.MessageClient, 
 			return err
 		}
 		args = []string{string(input)}
+	}
+	client, err := late.connected()
+	if err != nil {
+		return err
 	}
 	stream, err := method.Open(ctx, client)
 	if err != nil {
@@ -163,9 +197,10 @@ func sendAll(stream jsonStream, r io.Reader) error {
 // printStatus prints the error of an application.
 func printStatus(w io.Writer, s *rpc.BizStatus) error {
 	b, err := json.Marshal(struct {
-		Code    int32  `json:"code"`
-		Message string `json:"message"`
-	}{s.Code, s.Message})
+		Code    int32             `json:"code"`
+		Message string            `json:"message"`
+		Extra   map[string]string `json:"extra,omitempty"`
+	}{s.Code, s.Message, s.Extra})
 	if err != nil {
 		return err
 	}

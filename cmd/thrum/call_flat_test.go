@@ -27,7 +27,7 @@ func serveFlat(t *testing.T, idl string, opts ...rpc.ServerOption) string {
 	place := func(_ context.Context, _ *schema.Method, req flatbuffers.Value) (any, error) {
 		name, err := req.Field("items").Index(0).Field("name").Text()
 		if err != nil {
-			return nil, &rpc.BizStatus{Code: 7, Message: "nothing ordered"}
+			return nil, &rpc.BizStatus{Code: 7, Message: "nothing ordered", Extra: map[string]string{"least": "1"}}
 		}
 		return map[string]any{"name": name, "color": "Green"}, nil
 	}
@@ -92,7 +92,7 @@ func TestCallSpeaksToServicesOfFlatBuffers(t *testing.T) {
 		{ink, []string{"shop.v1.Shop.Place", "-", "--dialect", "trpc", "--compress", "gzip"}, exitOK, green, ""},
 		{ink, []string{"shop.v1.Shop.Place", "-", "--dialect", "grpc", "--compress", "gzip"}, exitOK, green, ""},
 		{"", []string{"Shop.Chat", ink + "\n" + ink, "--dialect", "grpc"}, exitOK, green + green + green + green, ""},
-		{"", []string{"Shop.Place", "--dialect", "grpc"}, exitFailed, "", `{"code":7,"message":"nothing ordered"}` + "\n"},
+		{"", []string{"Shop.Place", "--dialect", "grpc"}, exitFailed, "", `{"code":7,"message":"nothing ordered","extra":{"least":"1"}}` + "\n"},
 		{"", []string{"Shop.Watch", ink}, exitOK, green + green, ""},
 		{ink + `{"items":[{"name":"pen"}]}`, []string{"Shop.Feed", "-"}, exitOK, pen, ""},
 		{"", []string{"Shop.Chat", ink + "\n" + ink}, exitOK, green + green + green + green, ""},
@@ -108,6 +108,17 @@ func TestCallSpeaksToServicesOfFlatBuffers(t *testing.T) {
 		if code != c.code || stdout != c.stdout || stderr != c.stderr {
 			t.Errorf("%q: got %d\n%s%s\nwant %d\n%s%s", c.args, code, stdout, stderr, c.code, c.stdout, c.stderr)
 		}
+	}
+}
+
+func TestWhatIsWrongWithACallOfFlatBuffersIsSaidWithoutAServer(t *testing.T) {
+	idl := flatIDL(t)
+	if _, stderr := expect(t, exitFailed, "call", "127.0.0.1:1", "Shop.Place", `{"item":[]}`, "--idl", idl); !strings.Contains(stderr, "no such field at item") {
+		t.Errorf("got %q", stderr)
+	}
+	_, stderr := expect(t, exitUsage, "call", "127.0.0.1:1", "Shop.Place", "--idl", idl, "--dialect", "grpc", "--compress", "snappy")
+	if !strings.Contains(stderr, "it can be gzip, none") {
+		t.Errorf("got %q", stderr)
 	}
 }
 

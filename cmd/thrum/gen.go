@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,6 +84,8 @@ func genCommand() *command {
 					return usageError("a file and -o are needed")
 				}
 				switch {
+				case *prefix != "" && !importPath.MatchString(*prefix):
+					return usageError(fmt.Sprintf("--prefix is %q, which no Go package can be below", *prefix))
 				case *proto && *binary:
 					return usageError("--proto and --bfbs are two ways")
 				case *proto:
@@ -102,6 +105,9 @@ func genCommand() *command {
 		},
 	}
 }
+
+// importPath matches what may stand in an import declaration.
+var importPath = regexp.MustCompile(`^/*[\w.~+-]+(/[\w.~+-]+)*/*$`)
 
 // writeFiles writes files below a directory and prints their paths, or shows why there are none. It
 // writes nothing if one of them would replace a file that was read.

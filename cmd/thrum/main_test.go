@@ -179,7 +179,7 @@ func TestCommandLinesThatMakeNoSenseExitWith2(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"nothing"}, {"help", "nothing"}, {"demo", "now"}, {"demo", "--port", "1"}, {"version", "please"},
 		{"call"}, {"call", "localhost:1"}, {"call", "localhost:1", "Shop.get"}, {"call", "a", "b.c", "{}", "{}"},
-		{"check"}, {"gen", "a.thrift"}, {"gen", "-o", "x"}, {"convert"}, {"convert", "xml"}, {"convert", "a", "b", "c"}, {"convert", "--from", "json", "--to", "xml"},
+		{"check"}, {"gen", "a.thrift"}, {"gen", "-o", "x"}, {"gen", "a.thrift", "-o", "x", "--prefix", "a b"}, {"convert"}, {"convert", "xml"}, {"convert", "a", "b", "c"}, {"convert", "--from", "json", "--to", "xml"},
 		{"convert", "--from", "json", "--to", "binary"}, {"convert", "--from", "binary", "--to", "protobuf", "--idl", "testdata/shared.thrift", "--type", "Author"},
 		{"convert", "--from", "json", "--to", "protobuf", "--idl", "testdata/shared.thrift", "--type", "Author"},
 		{"convert", "--from", "binary", "--to", "compact", "--max-size", "0"},
