@@ -251,10 +251,15 @@ func (w *textWriter) field(at int, fixed bool) {
 	w.doc("  ", at, fieldDoc)
 	fmt.Fprintf(w, "  %s:%s", w.name(at, fieldName), w.typ(t))
 	pairs := w.pairs(at, fieldAttributes)
-	if large := pairs[largeDefault]; !fixed && base == btULong && isLarge(large) {
-		w.WriteString(" = " + large)
-		delete(pairs, largeDefault)
-	} else if !fixed {
+	switch said := pairs[saidDefault]; {
+	case fixed:
+	case base == btULong && isLarge(said):
+		w.WriteString(" = " + said)
+		delete(pairs, saidDefault)
+	case base == btString && said != "" && !w.flag(at, fieldOptional) && !w.flag(at, fieldRequired):
+		w.WriteString(" = " + quote(said))
+		delete(pairs, saidDefault)
+	default:
 		w.defaultOf(at, base)
 	}
 	var more []string
@@ -278,8 +283,8 @@ func isLarge(text string) bool {
 	return err == nil && n>>63 == 1
 }
 
-// defaultOf writes a field's default. That of a string is not known, only that
-// there is one.
+// defaultOf writes a field's default. That of a string is not known if flatc wrote the schema, only that
+// there is one; it is taken for empty.
 func (w *textWriter) defaultOf(at int, base baseType) {
 	integer := w.int64(at, fieldDefaultInteger)
 	float := w.float(at, fieldDefaultReal)

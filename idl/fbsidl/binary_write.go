@@ -496,9 +496,15 @@ func (w *binaryWriter) field(b binaryField) int {
 	f.num(fieldOffset, 2, offset, 0)
 	if v := b.Default(); v != nil {
 		integer := integerOf(v)
-		if integer < 0 && t.base == btULong && t.index >= 0 {
-			said := schema.Annotation{Name: largeDefault, Value: strconv.FormatUint(uint64(integer), 10), HasValue: true}
-			integer, attributes = 0, append(schema.Annotations{said}, attributes...)
+		said := schema.Annotation{Name: saidDefault, HasValue: true}
+		switch {
+		case integer < 0 && t.base == btULong && t.index >= 0:
+			said.Value, integer = strconv.FormatUint(uint64(integer), 10), 0
+		case t.base == btString && b.Requiredness() != schema.Optional && b.Requiredness() != schema.Required:
+			said.Value = v.String
+		}
+		if said.Value != "" {
+			attributes = append(schema.Annotations{said}, attributes...)
 		}
 		f.num(fieldDefaultInteger, 8, integer, 0)
 		f.real(fieldDefaultReal, v.Float)
@@ -513,9 +519,10 @@ func (w *binaryWriter) field(b binaryField) int {
 	return w.table(f)
 }
 
-// largeDefault is the attribute of a field of a ulong enum that says its default from 2^63 on.
-// flatc ends itself when it writes C++ for such a number in default_integer, where it has 0 itself.
-const largeDefault = "thrum_default"
+// saidDefault is the attribute of a field that says its default where nothing else can: that of a ulong enum
+// from 2^63 on, for which flatc ends itself when it writes C++ for such a number in default_integer, where it has
+// 0 itself; and that of a string, of which flatc keeps only that there is one.
+const saidDefault = "thrum_default"
 
 // integerOf returns a default as default_integer has it, 0 for floats.
 func integerOf(v *schema.Value) int64 {

@@ -131,7 +131,7 @@ func (d *dumper) field(f *schema.Field) {
 	if f.Struct().Fixed() {
 		text += fmt.Sprintf(" at %d+%d", f.Offset(), f.Padding())
 	}
-	if v := f.Default(); v != nil && !(d.binary && (valueText(v) == zeroOf(v) || v.Kind == schema.StringValue)) {
+	if v := f.Default(); v != nil && !(d.binary && (valueText(v) == zeroOf(v) || v.Kind == schema.StringValue && f.Requiredness() != schema.Default)) {
 		text += " = " + valueText(v)
 	}
 	if f.Key() {
