@@ -79,7 +79,11 @@ func (k *conversion) misread(message []byte, err error) error {
 		return diag.NewFault(diag.InvalidData, start+4, fmt.Sprintf("the message has the file identifier %q, that of the schema is %q", id, k.flatID))
 	}
 	var fault *diag.Fault
-	if _, _, sized := flatwire.CutPrefix(message); sized && start == 0 && errors.As(err, &fault) {
+	_, rest, sized := flatwire.CutPrefix(message)
+	for sized && len(rest) > 0 {
+		_, rest, sized = flatwire.CutPrefix(rest)
+	}
+	if sized && start == 0 && errors.As(err, &fault) {
 		fault.Detail += ", unless its size stands before it: then the format is flatbuffers-prefixed"
 	}
 	return err

@@ -28,8 +28,12 @@ func IsUnion(t *schema.Type) bool {
 	return t.Kind() == schema.Struct && t.Struct().Flavor() == schema.Union && t.Struct().Tag() != nil
 }
 
-// NoMember is the fault of a member that a union does not have and that would be lost.
+// NoMember is the fault of a member that a union does not have and that would be lost, nil if it has the member
+// or tag is 0.
 func NoMember(union *schema.Type, tag uint64) *diag.Fault {
+	if tag == 0 || Member(union.Struct(), tag) != nil {
+		return nil
+	}
 	return diag.NewFault(diag.InvalidUnion, -1, fmt.Sprintf("%s has no member %d", union.Struct().Name(), tag))
 }
 

@@ -23,8 +23,8 @@
 //
 // Differences from flatc: numbers that a type cannot hold are errors for floats
 // and bools too, several names are for bit_flags alone, floats are written with as many
-// digits as they need, and 1.0 is an integer. The type of a union whose value is absent is an
-// error. Vectors may be sorted by keys that are structs or arrays, at which flatc ends itself.
+// digits as they need, and 1.0 is an integer. The type of a union whose value is absent is left
+// out of JSON, and an error in it. Vectors may be sorted by keys that are structs or arrays, at which flatc ends itself.
 //
 // # Limits and errors
 //

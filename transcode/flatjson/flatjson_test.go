@@ -14,6 +14,7 @@ import (
 	"github.com/thrum-rpc/thrum/internal/conform/fbs"
 	"github.com/thrum-rpc/thrum/schema"
 	"github.com/thrum-rpc/thrum/transcode/flatjson"
+	"github.com/thrum-rpc/thrum/transcode/flatproto"
 )
 
 func load(t testing.TB, text string) *schema.File {
@@ -343,6 +344,34 @@ func TestStringsAreHashedInVectorsAndStructsToo(t *testing.T) {
 	}
 	if got, err := there(c, `{"hs":["hello",hello,2],"s":{"h":"hello"}}`); got != `{"hs":[1335831723,1335831723,2],"s":{"h":1335831723}}` || err != nil {
 		t.Error(got, err)
+	}
+}
+
+// Builders of other languages make them, and verifiers accept them.
+func TestATypeWithoutAValueIsNoUnion(t *testing.T) {
+	file := load(t, `table A { a: int; } table B { b: int; } union U { A, B } table T { u: U; us: [U]; n: int; } root_type T;`)
+	c, err := flatjson.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := flatproto.New(file.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[byte]string{2: `{"n":7}`, 3: ""} {
+		var b flatbuf.Builder
+		b.StartObject(5)
+		b.PrependByteSlot(0, tag, 0)
+		b.PrependInt32Slot(4, 7, 0)
+		b.Finish(b.EndObject())
+		text, err := c.AppendJSON(nil, b.FinishedBytes())
+		if string(text) != want || (want == "") != (diag.CodeOf(err) == diag.InvalidUnion) {
+			t.Errorf("%d: %s, %v", tag, text, err)
+		}
+		body, err := p.AppendBody(nil, b.FinishedBytes())
+		if (want == "") != (diag.CodeOf(err) == diag.InvalidUnion) {
+			t.Errorf("%d: %x, %v", tag, body, err)
+		}
 	}
 }
 

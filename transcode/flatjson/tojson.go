@@ -164,8 +164,8 @@ func (w *writer) object(v flatbuffers.Value, depth int) *diag.Fault {
 	for _, f := range d.Fields() {
 		x := v.FieldOf(f)
 		if !x.Written() && !w.anyway(f, x) {
-			if flatpack.IsUnion(f.Type()) && v.UnionTag(f) != 0 {
-				return flatpack.NoMember(f.Type(), v.UnionTag(f)).Field(f.Name())
+			if fault := flatpack.NoMember(f.Type(), v.UnionTag(f)); fault != nil {
+				return fault.Field(f.Name())
 			}
 			continue
 		}
@@ -202,8 +202,8 @@ func (w *writer) member(v flatbuffers.Value, f *schema.Field, x flatbuffers.Valu
 			name := "NONE"
 			if m := e.Member(); m != nil {
 				name = m.Name()
-			} else if tag := x.ElementTag(i); tag != 0 {
-				return flatpack.NoMember(t.Elem(), tag).Index(i)
+			} else if fault := flatpack.NoMember(t.Elem(), x.ElementTag(i)); fault != nil {
+				return fault.Index(i)
 			}
 			w.out = append(append(append(w.out, '"'), name...), '"')
 		}

@@ -41,8 +41,8 @@ func (w *writer) table(m *message, v flatbuffers.Value, depth int) *diag.Fault {
 		x := &m.fields[i]
 		value := v.FieldOf(x.f)
 		if !value.Exists() {
-			if x.kind == union && !x.listed && v.UnionTag(x.f) != 0 {
-				return flatpack.NoMember(x.t, v.UnionTag(x.f)).Field(x.f.Name())
+			if fault := flatpack.NoMember(x.t, v.UnionTag(x.f)); fault != nil {
+				return fault.Field(x.f.Name())
 			}
 			continue
 		}
@@ -63,8 +63,10 @@ func (w *writer) field(x *field, v flatbuffers.Value, depth int) *diag.Fault {
 	}
 	for i := range v.Len() {
 		value := v.Index(i)
-		if tag := v.ElementTag(i); tag != 0 && !value.Exists() {
-			return flatpack.NoMember(x.t, tag).Index(i)
+		if !value.Exists() {
+			if fault := flatpack.NoMember(x.t, v.ElementTag(i)); fault != nil {
+				return fault.Index(i)
+			}
 		}
 		if fault := w.single(x, value, x.number, true, depth); fault != nil {
 			return fault.Index(i)
