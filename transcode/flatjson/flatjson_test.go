@@ -99,6 +99,7 @@ func TestLenientReadsWhatFlatcReads(t *testing.T) {
 		`{s:"x", d:nan, f:-inf}`:                              `{"f":"-inf","d":"nan","s":"x"}`,
 		`{s:"x", d:cos(rad(180)), f:sin(0)}`:                  `{"f":0,"d":-1,"s":"x"}`,
 		`{s:"x", things:['w',{}], things_type:[Text,NONE,],}`: `{"s":"x","things_type":["Text","NONE"],"things":["w",null]}`,
+		"\ufeff{s:'x'}":                                       `{"s":"x"}`,
 		`{s:"x", h:hello}`:                                    `{"s":"x","h":1335831723}`,
 		`{s:"x", flex:{a:[1,'b'],c:null}}`:                    `{"s":"x","flex":{"a":[1,"b"],"c":null}}`,
 		`{thing:'w', self:{s:"{\"}", thing_type:NONE}, thing_type:Text, s:"\u0041"}`: `{"s":"A","thing_type":"Text","thing":"w","self":{"s":"{\"}"}}`,

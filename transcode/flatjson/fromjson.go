@@ -1,6 +1,7 @@
 package flatjson
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -35,6 +36,9 @@ type tag struct {
 
 func (r *reader) document(d *schema.StructDef) (flatbuf.UOffsetT, *diag.Fault) {
 	r.offsets, r.tags = r.offsets[:0], r.tags[:0]
+	if r.opt.lenient && bytes.HasPrefix(r.b, []byte("\ufeff")) {
+		r.i = len("\ufeff")
+	}
 	if fault := r.space(); fault != nil {
 		return 0, fault
 	}
