@@ -453,8 +453,10 @@ func (f *newFlags) writeModule(env *environment, text []byte) error {
 	}
 	cmd := exec.CommandContext(env.ctx, "go", "mod", "tidy")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = f.out, env.stderr, env.stderr
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("go mod tidy in %s: %w; --replace takes Thrum from a checkout", f.out, err)
+	if err := cmd.Run(); err != nil { // a go.mod that is there would be taken for the user's
+		os.Remove(filepath.Join(f.out, "go.mod"))
+		os.Remove(filepath.Join(f.out, "go.sum"))
+		return fmt.Errorf("go mod tidy in %s: %w, so go.mod is taken back; run it again with --replace, which takes Thrum from a checkout", f.out, err)
 	}
 	return nil
 }

@@ -275,6 +275,27 @@ func TestNewTakesThrumFromADirectoryWithASpace(t *testing.T) {
 	runGo(t, "it's", "GOWORK=off", "mod", "edit", "-json") // which reads it
 }
 
+func TestAGoModThatCannotBeCompletedIsNotLeft(t *testing.T) {
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	t.Setenv("GOPROXY", "off")
+	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; }")
+	args := []string{"new", "a.fbs", "-o", "srv", "--mod", "example.com/srv"}
+	if _, stderr := expect(t, exitFailed, append(args, "--replace=")...); !strings.Contains(stderr, "again with --replace") {
+		t.Errorf("got %q", stderr)
+	}
+	if _, err := os.Stat("srv/go.mod"); !os.IsNotExist(err) {
+		t.Errorf("go.mod: %v", err)
+	}
+	expect(t, exitOK, append(args, "--replace", checkout)...)
+	if text := fileText(t, "srv/go.mod"); !strings.Contains(text, "=> "+checkout) {
+		t.Errorf("go.mod: %s", text)
+	}
+}
+
 func TestHandlersMayBeMovedToAnotherFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	placeFile(t, "a.fbs", "namespace x; table A { n:int; } rpc_service One { Get(A):A; } rpc_service Two { Get(A):A; }")
