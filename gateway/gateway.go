@@ -232,7 +232,9 @@ func isForm(r *http.Request, b *binding) (form bool, boundary string, err error)
 	switch {
 	case text == "" || err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")):
 		return false, "", nil
-	case err == nil && takes && (media == "application/x-www-form-urlencoded" || media == "multipart/form-data" && params["boundary"] != ""):
+	case err == nil && takes && media == "application/x-www-form-urlencoded":
+		return true, "", nil
+	case err == nil && takes && media == "multipart/form-data" && params["boundary"] != "":
 		return true, params["boundary"], nil
 	}
 	want := "application/json"

@@ -212,6 +212,7 @@ func TestPartsOfARequestBecomeArguments(t *testing.T) {
 		"POST /keys\nContent-Type: application/vnd.items+json; charset=utf-8\n\n{}",
 		"POST /keys\n\n{\"b\": 1}",
 		"POST /form\nContent-Type: application/x-www-form-urlencoded\n\nname=a+b&n=1&n=2",
+		"POST /form\nContent-Type: application/x-www-form-urlencoded; boundary=stray\n\nname=c",
 		"POST /form" + asJSON + `{"name": "n", "numbers": [1]}`,
 		"POST /form\nContent-Type: multipart/form-data; boundary=--\n\n----\r\nContent-Disposition: form-data; name=\"name\"\r\n\r\na b\r\n" +
 			"----\r\nContent-Disposition: form-data; name=\"n\"\r\n\r\n7\r\n----\r\nContent-Disposition: form-data; name=\"f\"; filename=\"x\"\r\n\r\nfile\r\n------\r\n",
