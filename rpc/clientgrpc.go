@@ -26,7 +26,7 @@ import (
 // grpcClient makes the calls of a MessageClient that speaks gRPC.
 type grpcClient struct {
 	base       *clientCore // whose options and way to connect it has
-	transport  *http.Transport
+	transport  *thrifthttp.Transport
 	compressor trpc.Compressor
 	scheme     string
 	host       string

@@ -6,6 +6,8 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 )
 
 // This file holds what a client over gRPC knows of its connections: whether a server may have a request.
@@ -77,7 +79,10 @@ func (s *grpcSent) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn: func(string) { s.connected.Store(false) },
 		GotConn: func(info httptrace.GotConnInfo) {
-			c, _ := info.Conn.(*grpcConn)
+			var c *grpcConn
+			if nc, ok := info.Conn.(*thrifthttp.Conn); ok {
+				c, _ = nc.Conn.(*grpcConn)
+			}
 			s.conn.Store(c)
 			s.connected.Store(true)
 		},

@@ -52,7 +52,8 @@ func HTTP(url string) ClientOption {
 	return clientOption(func(o *clientOptions) { o.form.dialect, o.url, o.http2 = transport.HTTP, url, false })
 }
 
-// HTTP2 is HTTP with HTTP/2, where a connection carries many calls at a time.
+// HTTP2 is HTTP with HTTP/2, where a connection carries many calls at a time. New calls leave it when
+// the server has been silent for all of one's time.
 // Without TLS the server must know HTTP/2 by prior knowledge, as ours does.
 func HTTP2(url string) ClientOption {
 	return clientOption(func(o *clientOptions) { o.form.dialect, o.url, o.http2 = transport.HTTP, url, true })

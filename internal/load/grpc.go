@@ -14,6 +14,7 @@ import (
 
 	"github.com/thrum-rpc/thrum/rpc/transport"
 	"github.com/thrum-rpc/thrum/rpc/transport/grpc"
+	"github.com/thrum-rpc/thrum/rpc/transport/thrifthttp"
 	"github.com/thrum-rpc/thrum/rpc/transport/trpc"
 	"github.com/thrum-rpc/thrum/rpc/transport/ttheader"
 	"github.com/thrum-rpc/thrum/wire/thriftwire"
@@ -60,14 +61,14 @@ func (f *Form) messageGRPC(method string, t transport.ContentType, body []byte) 
 
 // grpcPoster makes the calls of a tunnel.
 type grpcPoster struct {
-	client *http.Transport
+	client *thrifthttp.Transport
 	host   string
 	header http.Header
 	limit  int
 	blocks transport.Pool
 }
 
-func newGRPCPoster(f *Form, client *http.Transport, limit int) *grpcPoster {
+func newGRPCPoster(f *Form, client *thrifthttp.Transport, limit int) *grpcPoster {
 	p := &grpcPoster{client: client, host: f.host(), limit: limit, header: http.Header{
 		"Te": {"trailers"}, "Grpc-Accept-Encoding": {"gzip"}, "User-Agent": {"thrum"},
 	}}

@@ -111,7 +111,7 @@ func (t *tunnel) options(f *Form, limit int) thrifthttp.ClientOptions {
 	}
 	var mu sync.Mutex
 	used := false
-	return thrifthttp.ClientOptions{HTTP2: true, MaxConns: 1, MaxReply: limit, Header: fields, // the first requests wait for the connection
+	return thrifthttp.ClientOptions{HTTP2: true, KeepSilent: true, MaxConns: 1, MaxReply: limit, Header: fields, // the first requests wait for the connection
 		Dial: func(context.Context, string, string) (net.Conn, error) {
 			mu.Lock()
 			defer mu.Unlock()

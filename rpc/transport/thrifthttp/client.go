@@ -30,6 +30,9 @@ type ClientOptions struct {
 	// HTTP2 makes the client speak nothing but HTTP/2: by ALPN inside TLS, else by prior
 	// knowledge. Without it the client speaks HTTP/1.1, with a connection for each call at a time.
 	HTTP2 bool
+	// KeepSilent keeps the connection of HTTP/2 on which the server has been silent for all of a request's time. Without
+	// it later requests go over a new one, because the server may be lost.
+	KeepSilent bool
 	// Header is added to every request.
 	Header http.Header
 
@@ -44,7 +47,7 @@ type Client struct {
 	url       *url.URL
 	header    http.Header
 	maxReply  int
-	transport *http.Transport
+	transport *Transport
 	blocks    transport.Pool
 }
 
@@ -68,31 +71,6 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		c.header.Set("User-Agent", "thrum")
 	}
 	return c, nil
-}
-
-// NewTransport returns the transport of a client with these options, of which Header and
-// MaxReply do not matter.
-func NewTransport(o ClientOptions) *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(!o.HTTP2)
-	protocols.SetHTTP2(o.HTTP2)
-	protocols.SetUnencryptedHTTP2(o.HTTP2)
-	config := o.TLS.Clone() // nil stays nil
-	if config != nil {
-		config.NextProtos = nil // those of net/http, and no other that a server could choose
-	}
-	idle := orDefault(o.MaxConns, 256)
-	return &http.Transport{
-		DialContext:            o.Dial,
-		TLSClientConfig:        config,
-		TLSHandshakeTimeout:    orDefault(o.HandshakeTime, 10*time.Second),
-		DisableCompression:     true, // Thrift is small as it is, and compressing costs more than the call
-		MaxIdleConnsPerHost:    idle,
-		MaxConnsPerHost:        idle,
-		IdleConnTimeout:        orDefault(o.IdleTime, 90*time.Second),
-		MaxResponseHeaderBytes: 64 << 10,
-		Protocols:              protocols,
-	}
 }
 
 // Answer is the reply to a posted message.
