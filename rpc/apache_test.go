@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -174,13 +173,7 @@ func TestApacheServersAreCalled(t *testing.T) {
 			processor := thrift.NewTMultiplexedProcessor()
 			processor.RegisterDefault(service)
 			processor.RegisterProcessor("S", service)
-			l, err := net.Listen("tcp", "127.0.0.1:0") // finds a free port
-			if err != nil {
-				t.Fatal(err)
-			}
-			address := l.Addr().String()
-			l.Close()
-			socket, err := thrift.NewTServerSocket(address)
+			socket, err := thrift.NewTServerSocket("127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -188,6 +181,7 @@ func TestApacheServersAreCalled(t *testing.T) {
 			if err := server.Listen(); err != nil {
 				t.Fatal(err)
 			}
+			address := socket.Addr().String()
 			go server.AcceptLoop()
 			t.Cleanup(func() { server.Stop() })
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -447,6 +448,33 @@ func TestASilentServerIsNotAskedAgainOnTheSameConnection(t *testing.T) {
 	}
 	close(held)
 	all.Wait()
+}
+
+// Apache's servers answer oneway calls of methods that they do not know.
+func TestAnAnswerToAOnewayCallHarmsNoOther(t *testing.T) {
+	framed := &peer{framed: true}
+	var conns atomic.Int32
+	address := script(t, func(n int, m thriftwire.Message) []byte {
+		if n == 0 {
+			conns.Add(1)
+		}
+		if string(m.Name) == "unknown" {
+			return framed.message(thriftwire.Exception, string(m.Name), m.SequenceID, textStruct("unknown method"))
+		}
+		return framed.message(thriftwire.Reply, string(m.Name), m.SequenceID, textStruct("here"))
+	})
+	client := dial(t, "tcp", address)
+	for range 1000 {
+		if err := client.Invoke(t.Context(), &rpc.Invocation{Method: "unknown", Oneway: true}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := invoke(t.Context(), client, "hello", ""); err != nil || got != "here" {
+			t.Fatalf("the next call: %q, %v", got, err)
+		}
+	}
+	if n := conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
 }
 
 func TestCallsThatWaitAreBounded(t *testing.T) {

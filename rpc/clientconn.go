@@ -75,8 +75,9 @@ type clientConn struct {
 	spoke   uint64   // what heard was when a caller last wrote by itself
 	writing bool
 	live    int
-	oneways int  // of live
-	retired bool // new calls use another connection
+	oneways int        // of live
+	said    *onewayIDs // nil until a oneway call is sent
+	retired bool       // new calls use another connection
 
 	sweeper *time.Timer // of calls that are due; nil until there is one
 	sweepAt time.Time   // when it fires; zero if it does not
@@ -236,11 +237,30 @@ func (cc *clientConn) take() (more bool) {
 		p.request = nil
 		if p.oneway {
 			cc.oneway = append(cc.oneway, p)
+			if cc.said == nil {
+				cc.said = new(onewayIDs)
+			}
+			cc.said.add(p.id)
 		}
 	}
 	clear(cc.queue)
 	cc.queue = cc.queue[:0]
 	return true
+}
+
+// onewayIDs are the sequence ids of the last oneway calls. Apache's servers answer one whose method they do not know.
+type onewayIDs struct {
+	ids [256]uint32
+	n   uint
+}
+
+func (o *onewayIDs) add(id uint32) {
+	o.ids[o.n%uint(len(o.ids))] = id
+	o.n++
+}
+
+func (o *onewayIDs) has(id uint32) bool {
+	return o != nil && slices.Contains(o.ids[:min(o.n, uint(len(o.ids)))], id)
 }
 
 // tryWrite writes of out what the system takes without waiting.

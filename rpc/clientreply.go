@@ -37,6 +37,9 @@ func (c *Client) deliver(cc *clientConn, frame []byte, block *transport.Block) (
 	cc.mu.Lock()
 	defer cc.mu.Unlock()
 	p := cc.pending[uint32(m.SequenceID)]
+	if p == nil && m.Type == thriftwire.Exception && cc.said.has(uint32(m.SequenceID)) {
+		return false, nil // nobody waits for it
+	}
 	if p == nil || !p.sending {
 		return false, exceptionf(BadSequenceID, "reply to %q has sequence id %d, which no call has", clip(m.Name), m.SequenceID)
 	}

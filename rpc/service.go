@@ -25,7 +25,7 @@ type Caller interface {
 type Invocation struct {
 	Service string // name in Apache's multiplexed protocol; "" calls the bare method name
 	Method  string
-	Oneway  bool
+	Oneway  bool // ends when it has been sent; what Apache's servers say of a method that they do not know is ignored
 
 	// AppendArgs appends the args struct in the binary protocol. It runs
 	// before Invoke returns: once, or again, with the same result and never twice at a time, for each
