@@ -344,9 +344,7 @@ func (c *serverConn) leave(call *serverCall) {
 		c.vacate()
 	}
 	c.count(-call.size)
-	if c.srv.favoured.Load() == c {
-		c.srv.favoured.CompareAndSwap(c, nil)
-	}
+	c.unfavour()
 	if !call.lost {
 		if c.inTurn && call.block == c.block {
 			c.returned++

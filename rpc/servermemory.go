@@ -59,6 +59,13 @@ func (s *Server) favour(c *serverConn) bool {
 // does when one of these leaves.
 func (c *serverConn) cede() {
 	if c.srv.favoured.Load() == c && c.isIdle() {
+		c.unfavour()
+	}
+}
+
+// unfavour lets another connection be the favoured one.
+func (c *serverConn) unfavour() {
+	if c.srv.favoured.Load() == c { // or all loops would write to it
 		c.srv.favoured.CompareAndSwap(c, nil)
 	}
 }

@@ -91,7 +91,7 @@ func (s *streamServer) fill(want int) error {
 	c := s.conn
 	c.countPartial()
 	if c.partial == 0 && s.waiting.Load() == 0 {
-		s.cede() // or a large message to a stream that has ended would keep others from the memory
+		c.unfavour() // or a large message to a stream that has ended would keep others from the memory
 	}
 	c.awaitMemory(want)
 	err := c.sock.fill(want)
@@ -112,16 +112,9 @@ func (s *streamServer) hold(n int) {
 	s.waiting.Add(int64(n))
 	switch {
 	case n < 0:
-		s.cede()
+		s.conn.unfavour()
 	case s.srv.favoured.Load() == s.conn:
-		time.AfterFunc(s.srv.opt.stream.stall, s.cede)
-	}
-}
-
-// cede lets another connection be the favoured one.
-func (s *streamServer) cede() {
-	if s.srv.favoured.Load() == s.conn {
-		s.srv.favoured.CompareAndSwap(s.conn, nil)
+		time.AfterFunc(s.srv.opt.stream.stall, s.conn.unfavour)
 	}
 }
 
